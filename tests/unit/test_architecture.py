@@ -196,7 +196,7 @@ def relative(path: Path) -> str:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_imports_point_one_way(package: str) -> None:
+def test_imports_point_one_way(package):
     ours = set(PACKAGES)
     wrong = {
         f"{relative(path)} imports {name}"
@@ -207,7 +207,7 @@ def test_imports_point_one_way(package: str) -> None:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_rooms_import_one_way(room: str) -> None:
+def test_rooms_import_one_way(room):
     wrong = {
         f"{relative(path)} imports {name}"
         for path in modules(room.split(".")[0])
@@ -219,23 +219,23 @@ def test_rooms_import_one_way(room: str) -> None:
     assert not wrong
 
 
-def test_no_two_rooms_import_one_another() -> None:
+def test_no_two_rooms_import_one_another():
     graphlib.TopologicalSorter(ROOMS).prepare()
 
 
-def test_every_package_with_rooms_is_in_the_table() -> None:
+def test_every_package_with_rooms_is_in_the_table():
     packages = {dotted(path.parent) for path in modules(*IN_ROOMS)}
     assert packages <= set(ROOMS)
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_rooms_say_what_they_are(room: str) -> None:
+def test_rooms_say_what_they_are(room):
     path = ROOT / room.replace(".", "/")
     source = path / "__init__.py" if is_package(room) else path.with_suffix(".py")
     assert ast.get_docstring(ast.parse(source.read_text()))
 
 
-def test_rooms_are_small() -> None:
+def test_rooms_are_small():
     paths = (path for path in modules(*IN_ROOMS) if path.name != "__init__.py")
     folders = Counter(dotted(path.parent) for path in paths)
     assert not {
@@ -245,13 +245,13 @@ def test_rooms_are_small() -> None:
     }
 
 
-def test_one_module_imports_the_kubernetes_package() -> None:
+def test_one_module_imports_the_kubernetes_package():
     importers = {relative(p) for p in modules(*PACKAGES) if "kubernetes" in imported(p)}
     assert importers == {"controller/client/connection.py"}
 
 
 @pytest.mark.parametrize("package", sorted(set(PACKAGES) - STAND_ALONE))
-def test_time_is_read_in_one_module(package: str) -> None:
+def test_time_is_read_in_one_module(package):
     readers = {
         f"{relative(path)}:{node.lineno}"
         for path in modules(package)
@@ -264,13 +264,13 @@ def test_time_is_read_in_one_module(package: str) -> None:
     assert not readers
 
 
-def test_reconcile_is_pure() -> None:
+def test_reconcile_is_pure():
     forbidden = {"threading", "structlog", "logging", "socket", "time", "random", "os"}
     wrong = {relative(p): imported(p) & forbidden for p in modules("api", "reconcile")}
     assert not {path: names for path, names in wrong.items() if names}
 
 
-def test_reconcile_keeps_nothing_between_passes() -> None:
+def test_reconcile_keeps_nothing_between_passes():
     """No mutable value at the top of a module, and no cache: two passes share constants alone."""
     caches = {"lru_cache"}
     found = {
@@ -298,7 +298,7 @@ def names_in(path: Path) -> set[str]:
     return {node.id for node in ast.walk(syntax(path)) if isinstance(node, ast.Name)}
 
 
-def test_a_policys_module_exports_one_policy() -> None:
+def test_a_policys_module_exports_one_policy():
     homes = [policy.__module__ for policy, _ in POLICIES]
     assert len(set(homes)) == len(POLICIES)
     kinds = {"Move | None", "Hold | None", "Move | Hold | None"}
@@ -314,7 +314,7 @@ def test_a_policys_module_exports_one_policy() -> None:
         assert len(public_ones) == 1, home
 
 
-def test_the_worker_asks_queue_and_memory_a_few_times_only() -> None:
+def test_the_worker_asks_queue_and_memory_a_few_times_only():
     calls = [
         node
         for node in ast.walk(syntax(ROOT / "controller/work/worker.py"))
@@ -324,7 +324,7 @@ def test_the_worker_asks_queue_and_memory_a_few_times_only() -> None:
     assert 0 < len(calls) <= MAX_WORKER_CALLS
 
 
-def test_no_sentence_of_our_own_is_read_back() -> None:
+def test_no_sentence_of_our_own_is_read_back():
     found = {
         f"{relative(path)}: {function.name}"
         for package, names in (("reconcile", SENTENCES), ("pdj", SENTENCES - {"text"}))
@@ -336,7 +336,7 @@ def test_no_sentence_of_our_own_is_read_back() -> None:
     assert found == READERS
 
 
-def test_functions_are_short_and_take_few_parameters() -> None:
+def test_functions_are_short_and_take_few_parameters():
     wrong = [
         f"{relative(path)}:{node.lineno} {node.name}"
         for path in modules(*PACKAGES)
@@ -347,7 +347,7 @@ def test_functions_are_short_and_take_few_parameters() -> None:
     assert not wrong
 
 
-def test_most_functions_of_the_operator_are_short() -> None:
+def test_most_functions_of_the_operator_are_short():
     lengths = [
         (node.end_lineno or 0) - node.lineno + 1
         for path in modules("controller")
@@ -356,12 +356,12 @@ def test_most_functions_of_the_operator_are_short() -> None:
     assert statistics.median(lengths) <= MAX_MEDIAN_LINES
 
 
-def test_files_are_one_noun() -> None:
+def test_files_are_one_noun():
     lengths = {relative(p): len(p.read_text().splitlines()) for p in modules(*PACKAGES)}
     assert not {path: lines for path, lines in lengths.items() if lines > MAX_FILE_LINES}
 
 
-def test_public_names_are_documented() -> None:
+def test_public_names_are_documented():
     bare = [
         f"{relative(path)} {node.name}"
         for path in modules(*PACKAGES)
@@ -371,7 +371,7 @@ def test_public_names_are_documented() -> None:
     assert not bare
 
 
-def test_a_text_on_lines_of_its_own_is_documentation() -> None:
+def test_a_text_on_lines_of_its_own_is_documentation():
     """A sentence without its parentheses ends with its first line, and no tool says so."""
     stray = [
         f"{relative(path)}:{node.lineno}"

@@ -28,7 +28,7 @@ def ids(path: Path) -> str:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=ids)
-def test_links_lead_somewhere(document: Path) -> None:
+def test_links_lead_somewhere(document):
     targets = LINK.findall(document.read_text())
     assert not [t for t in targets if not (document.parent / t).exists()]
 
@@ -41,14 +41,14 @@ def anchors_of(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=ids)
-def test_anchors_lead_to_headings(document: Path) -> None:
+def test_anchors_lead_to_headings(document):
     links = ANCHORED.findall(document.read_text())
     pages = [(document.parent / name if name else document, anchor) for name, anchor in links]
     assert not [(str(page), anchor) for page, anchor in pages if anchor not in anchors_of(page)]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=ids)
-def test_files_of_commands_exist(document: Path) -> None:
+def test_files_of_commands_exist(document):
     blocks = "\n".join(BLOCK.findall(document.read_text()))
     saved = {f"{name}.yaml" for name in SAVED.findall(blocks)} | {*WRITTEN.findall(blocks)}
     assert not [
@@ -57,13 +57,13 @@ def test_files_of_commands_exist(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=ids)
-def test_paths_in_prose_exist(document: Path) -> None:
+def test_paths_in_prose_exist(document):
     folders = {path.name for path in ROOT.iterdir() if path.is_dir()} - MADE
     paths = [p for p in SPAN.findall(document.read_text()) if p.partition("/")[0] in folders]
     assert not [path for path in paths if not (ROOT / path).exists()]
 
 
-def test_architecture_says_where_things_are() -> None:
+def test_architecture_says_where_things_are():
     document = (ROOT / "ARCHITECTURE.md").read_text()
     table = document.partition("| where … |")[2].partition("\n\n")[0]
     missing = []
@@ -87,7 +87,7 @@ def outline(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_both_languages_show_the_same(page: str) -> None:
+def test_both_languages_show_the_same(page):
     english = (ROOT / "docs" / f"{page}.md").read_text()
     chinese = (ROOT / "docs" / f"{page}.zh.md").read_text()
     assert BLOCK.findall(english) == BLOCK.findall(chinese) != []
@@ -95,18 +95,18 @@ def test_both_languages_show_the_same(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_chinese_pages_have_one_word_for_a_job(page: str) -> None:
+def test_chinese_pages_have_one_word_for_a_job(page):
     assert "任务" not in (ROOT / "docs" / f"{page}.zh.md").read_text()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=ids)
-def test_make_targets_exist(document: Path) -> None:
+def test_make_targets_exist(document):
     makefile = (ROOT / "Makefile").read_text()
     targets = re.findall(r"`?make ([a-z0-9-]+)", "\n".join(BLOCK.findall(document.read_text())))
     assert not [t for t in targets if f"\n{t}:" not in makefile]
 
 
-def test_every_variable_of_the_plain_job_has_its_line() -> None:
+def test_every_variable_of_the_plain_job_has_its_line():
     sharded = ROOT / "examples" / "sharded"
     variables = re.findall(r"- name: ([A-Z_]+)", (sharded / "job.yaml").read_text())
     readme = (sharded / "README.md").read_text()

@@ -1,7 +1,6 @@
 """What `.ci/run` says of tests that failed and then passed alone."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,9 +8,7 @@ from tests.live.failed import main
 
 
 @pytest.mark.parametrize(("stages", "code"), [(0, 0), (1, 0), (2, 1)])
-def test_flakes_of_all_stages_are_named_and_three_fail(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], stages: int, code: int
-) -> None:
+def test_flakes_of_all_stages_are_named_and_three_fail(tmp_path, capsys, stages, code):
     noted = tmp_path / "v/cache/lastfailed"
     noted.parent.mkdir(parents=True)
     tests = [f"tests/test_{stage}.py::test_{each}" for stage in range(stages) for each in "ab"]
@@ -25,5 +22,5 @@ def test_flakes_of_all_stages_are_named_and_three_fail(
     assert all(test in said for test in tests)
 
 
-def test_stage_that_failed_without_a_failed_test_is_not_run_again(tmp_path: Path) -> None:
+def test_stage_that_failed_without_a_failed_test_is_not_run_again(tmp_path):
     assert main(["--note"], tmp_path) == 1

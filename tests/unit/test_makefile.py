@@ -7,7 +7,7 @@ from pathlib import Path
 MAKEFILE = Path(__file__).parents[2] / "Makefile"
 
 
-def test_an_environment_behind_a_link_is_not_cleared(tmp_path: Path) -> None:
+def test_an_environment_behind_a_link_is_not_cleared(tmp_path):
     theirs, mine = tmp_path / "theirs", tmp_path / "mine"
     package = theirs / "lib" / "package.py"
     package.parent.mkdir(parents=True)

@@ -41,7 +41,7 @@ def look() -> list[str]:
     return done.stdout.split()
 
 
-def test_clients_take_no_ports_of_pods() -> None:
+def test_clients_take_no_ports_of_pods():
     outside = PORT_RANGE.read_text()
     first, last = CLIENT_PORTS
     ports = look()[4:]
@@ -49,7 +49,7 @@ def test_clients_take_no_ports_of_pods() -> None:
     assert PORT_RANGE.read_text() == outside
 
 
-def test_a_process_comes_back_to_the_network_that_it_has_left_for_a_while() -> None:
+def test_a_process_comes_back_to_the_network_that_it_has_left_for_a_while():
     outer, own, back, end = look()[:4]
     assert (outer, own) == (back, end)
     assert outer != own

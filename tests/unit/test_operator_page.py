@@ -18,7 +18,7 @@ def rows(text: str, header: str) -> list[list[str]]:
     return [line.strip("| ").split(" | ") for line in table.splitlines()[1:]]
 
 
-def test_flags_and_their_defaults() -> None:
+def test_flags_and_their_defaults():
     told = dict(re.findall(r"^\| `--([\w-]+)` \|\s*(.*?)\s*\|", OPERATOR, re.MULTILINE))
     flags = {
         action.option_strings[0].removeprefix("--"): str(action.default)
@@ -28,7 +28,7 @@ def test_flags_and_their_defaults() -> None:
     assert told == flags
 
 
-def test_metrics_and_their_labels() -> None:
+def test_metrics_and_their_labels():
     told = {
         name: set(re.findall(r"`(\w+)`", labels))
         for name, labels, _ in rows(OPERATOR, "| metric | labels | meaning |")
@@ -65,16 +65,16 @@ def exposed(metrics: Metrics) -> dict[str, set[str]]:
     return found
 
 
-def test_reasons() -> None:
+def test_reasons():
     told = [row[0].strip("`") for row in rows(STATUS, "| reason | seen in | meaning | next step |")]
     assert sorted(told) == sorted(Reason)
 
 
-def test_phases() -> None:
+def test_phases():
     told = [row[0] for row in rows(STATUS, "| phase | meaning |")]
     assert sorted(", ".join(told).split(", ")) == sorted(Phase)
 
 
-def test_conditions() -> None:
+def test_conditions():
     told = [row[0] for row in rows(STATUS, "| condition | true while |")]
     assert sorted(told) == sorted(Condition)

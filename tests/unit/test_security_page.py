@@ -19,7 +19,7 @@ CORE = "core"
 TABLES = (RULES, CLUSTER_RULES, LEASE_RULES, REVIEW_RULES, KUEUE_RULES, PROGRESS_RULES)
 
 
-def test_every_right_is_explained_and_none_besides() -> None:
+def test_every_right_is_explained_and_none_besides():
     told = {
         (group, resource): set(verbs.split(", ")) for resource, group, verbs in RIGHT.findall(PAGE)
     }
@@ -31,18 +31,18 @@ def test_every_right_is_explained_and_none_besides() -> None:
     assert told == granted
 
 
-def test_what_shows_it_exists() -> None:
+def test_what_shows_it_exists():
     shown = re.findall(r"`(tests/[\w/.]+)`", PAGE)
     assert len(shown) > 5
     assert not [path for path in shown if not (CHECKOUT / path).exists()]
 
 
-def test_every_test_of_tenants_is_named() -> None:
+def test_every_test_of_tenants_is_named():
     files = (CHECKOUT / "tests" / "cluster" / "tenants").glob("test_*.py")
     assert not [path.name for path in files if path.name not in PAGE]
 
 
-def test_it_is_found_from_the_first_page() -> None:
+def test_it_is_found_from_the_first_page():
     readme = (CHECKOUT / "README.md").read_text()
     assert "](docs/security.md)" in readme
     assert "](SECURITY.md)" in readme

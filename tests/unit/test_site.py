@@ -21,13 +21,13 @@ def pages_of(nav: Any) -> Iterator[str]:
             yield from pages_of(each)
 
 
-def test_every_page_is_in_the_navigation_once() -> None:
+def test_every_page_is_in_the_navigation_once():
     nav = tomllib.loads(CONFIG.read_text())["project"]["nav"]
     pages = ["index.md", *(path.name for path in (ROOT / "docs").glob("*.md"))]
     assert sorted(pages_of(nav)) == sorted(pages)
 
 
-def test_languages_lead_to_their_guide() -> None:
+def test_languages_lead_to_their_guide():
     """Each page links to itself in the other language."""
     switch = tomllib.loads(CONFIG.read_text())["project"]["extra"]["alternate"]
     assert [each["lang"] for each in switch] == ["en", "zh"]
@@ -38,7 +38,7 @@ def test_languages_lead_to_their_guide() -> None:
         assert f"({chinese.name})" in english.read_text()[:200]
 
 
-def test_links_lead_to_pages_or_to_the_repository(tmp_path: Path) -> None:
+def test_links_lead_to_pages_or_to_the_repository(tmp_path):
     write_sources(tmp_path, REPOSITORY)
     pages = {path.name: path.read_text() for path in (tmp_path / "docs").glob("*.md")}
     links = [link for page in pages.values() for link in LINK.findall(page)]
@@ -49,7 +49,7 @@ def test_links_lead_to_pages_or_to_the_repository(tmp_path: Path) -> None:
     assert not [path for path in outside if not (ROOT / path).exists()]
 
 
-def test_without_a_repository_the_text_of_a_link_stays(tmp_path: Path) -> None:
+def test_without_a_repository_the_text_of_a_link_stays(tmp_path):
     write_sources(tmp_path, "")
     page = (tmp_path / "docs" / "alerts.md").read_text()
     assert "\nchart:\n" in page

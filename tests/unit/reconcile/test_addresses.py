@@ -29,12 +29,12 @@ PORTS = {
 
 
 @pytest.mark.parametrize(("template", "port"), PORTS.values(), ids=PORTS)
-def test_port_is_the_trainers_own(template: Raw, port: int) -> None:
+def test_port_is_the_trainers_own(template, port):
     job = a_job().with_workers(1, template).build()
     assert job_port(parse_spec(job["spec"])) == port
 
 
-def test_port_of_one_role_is_the_port_of_all() -> None:
+def test_port_of_one_role_is_the_port_of_all():
     template = a_template()
     template["spec"]["containers"][0]["env"] = [{"name": "PADDLE_PORT", "value": "30236"}]
     job = a_job().with_ps(1, template).with_workers(1, template).build()
@@ -46,17 +46,17 @@ def test_port_of_one_role_is_the_port_of_all() -> None:
     ("intranet", "host"),
     [("PodIP", "10.0.1.1"), ("Host", "10.0.1.1"), ("Service", "train-worker-0.default")],
 )
-def test_host_follows_intranet(intranet: str, host: str) -> None:
+def test_host_follows_intranet(intranet, host):
     job = a_job().with_workers(1).with_spec(intranet=intranet).build()
     assert host_of(view_of(job, a_pod(job).running()), "train-worker-0") == host
 
 
-def test_pod_without_address_has_no_host() -> None:
+def test_pod_without_address_has_no_host():
     job = a_job().with_workers(1).build()
     assert host_of(view_of(job, a_pod(job).bound()), "train-worker-0") == ""
 
 
-def test_endpoints_stand_in_index_order() -> None:
+def test_endpoints_stand_in_index_order():
     job = a_job().with_workers(11).build()
     pods = [a_pod(job, index=index).running() for index in reversed(range(11))]
     hosts = [f"10.0.1.{index + 1}:36000" for index in range(11)]
@@ -66,5 +66,5 @@ def test_endpoints_stand_in_index_order() -> None:
 @pytest.mark.parametrize(
     ("host", "text"), [("10.0.0.1", "10.0.0.1:1"), ("fd00::1", "[fd00::1]:1"), ("a.b", "a.b:1")]
 )
-def test_ipv6_hosts_are_bracketed(host: str, text: str) -> None:
+def test_ipv6_hosts_are_bracketed(host, text):
     assert format_endpoint(host, 1) == text

@@ -88,7 +88,7 @@ def world() -> Left:
     return Left()
 
 
-def test_running_job_keeps_its_pods_and_completes(world: Left) -> None:
+def test_running_job_keeps_its_pods_and_completes(world):
     before = world.leave(the_job())
     world.take_over()
     assert world.uids() == before
@@ -109,7 +109,7 @@ def test_running_job_keeps_its_pods_and_completes(world: Left) -> None:
     ("policy", "left"),
     [("Never", PODS), ("Always", []), ("OnFailure", PODS), ("OnCompletion", [])],
 )
-def test_pods_are_cleaned_as_the_spec_says(world: Left, policy: str, left: list[str]) -> None:
+def test_pods_are_cleaned_as_the_spec_says(world, policy, left):
     world.leave(the_job().with_spec(cleanPodPolicy=policy))
     world.take_over()
     world.kubelet.end_all("worker")
@@ -119,7 +119,7 @@ def test_pods_are_cleaned_as_the_spec_says(world: Left, policy: str, left: list[
     assert world.names("Pod") == left
 
 
-def test_pods_that_ended_while_no_operator_looked_complete_the_job(world: Left) -> None:
+def test_pods_that_ended_while_no_operator_looked_complete_the_job(world):
     before = world.leave(the_job().with_spec(cleanPodPolicy="Never"))
     world.kubelet.end_all("worker")
     world.take_over()
@@ -127,7 +127,7 @@ def test_pods_that_ended_while_no_operator_looked_complete_the_job(world: Left) 
     assert world.uids() == before
 
 
-def test_failure_afterwards_leads_to_an_attempt_of_our_own(world: Left) -> None:
+def test_failure_afterwards_leads_to_an_attempt_of_our_own(world):
     world.leave(the_job().with_spec(backoffLimit=1))
     world.take_over()
     world.kubelet.end("train-worker-1", 1)
@@ -140,7 +140,7 @@ def test_failure_afterwards_leads_to_an_attempt_of_our_own(world: Left) -> None:
     assert world.condition("Adopted")["status"] == "False"
 
 
-def test_services_and_restarts_in_place_are_left_alone(world: Left) -> None:
+def test_services_and_restarts_in_place_are_left_alone(world):
     job = the_job().with_spec(intranet="Service")
     world.leave(job)
     for service in former_services(world.job()):
@@ -154,7 +154,7 @@ def test_services_and_restarts_in_place_are_left_alone(world: Left) -> None:
     assert world.phase() == "Running"
 
 
-def test_pod_group_of_the_other_operator_is_no_trouble_and_goes_with_the_pods(world: Left) -> None:
+def test_pod_group_of_the_other_operator_is_no_trouble_and_goes_with_the_pods(world):
     world.settings = Settings(scheduling="volcano")
     world.leave(the_job())
     world.put(former_pod_group(world.job()))
@@ -171,7 +171,7 @@ def test_pod_group_of_the_other_operator_is_no_trouble_and_goes_with_the_pods(wo
     assert world.names("PodGroup") == []
 
 
-def test_ports_on_the_hosts_stay_as_they_are(world: Left) -> None:
+def test_ports_on_the_hosts_stay_as_they_are(world):
     world.leave(the_job().with_spec(intranet="Host"))
     world.kubelet.wait("train-worker-1", "ContainerCreating")
     before = world.uids()
@@ -181,7 +181,7 @@ def test_ports_on_the_hosts_stay_as_they_are(world: Left) -> None:
     assert "hostPorts" not in world.status()
 
 
-def test_job_with_a_worker_that_is_held_back_begins_anew_when_asked(world: Left) -> None:
+def test_job_with_a_worker_that_is_held_back_begins_anew_when_asked(world):
     """The other operator lets pods go one by one, and did not come to the last."""
     world.leave(the_job())
     world.kubelet.wait("train-worker-1", "PodInitializing")
@@ -195,7 +195,7 @@ def test_job_with_a_worker_that_is_held_back_begins_anew_when_asked(world: Left)
     assert (world.phase(), world.status()["attempt"]) == ("Running", 2)
 
 
-def test_spec_that_a_rule_of_ours_forbids_does_not_end_what_runs(world: Left) -> None:
+def test_spec_that_a_rule_of_ours_forbids_does_not_end_what_runs(world):
     template = {
         "spec": {
             "containers": [{"name": "paddle", "env": [{"name": "PADDLE_PORT", "value": "99999"}]}]
@@ -206,7 +206,7 @@ def test_spec_that_a_rule_of_ours_forbids_does_not_end_what_runs(world: Left) ->
     assert (world.phase(), world.uids()) == ("Running", before)
 
 
-def test_adopted_job_with_a_wrong_image_name_fails_when_it_says_so(world: Left) -> None:
+def test_adopted_job_with_a_wrong_image_name_fails_when_it_says_so(world):
     world.leave(the_job())
     world.take_over()
     assert world.condition("Adopted")["status"] == "True"
@@ -218,7 +218,7 @@ def test_adopted_job_with_a_wrong_image_name_fails_when_it_says_so(world: Left) 
     assert (world.phase(), world.condition("Failed")["reason"]) == ("Failed", "ImageError")
 
 
-def test_job_in_which_nothing_has_begun_is_made_anew(world: Left) -> None:
+def test_job_in_which_nothing_has_begun_is_made_anew(world):
     before = world.leave(the_job(), "Pending")
     world.operator.restart(is_warm=False)
     for _ in range(MAX_STEPS):
@@ -235,7 +235,7 @@ def test_job_in_which_nothing_has_begun_is_made_anew(world: Left) -> None:
 
 
 @pytest.mark.parametrize("fault", ["killed-before", "killed-after", "lost", "unheard"])
-def test_fault_at_any_write_changes_nothing(world: Left, fault: str) -> None:
+def test_fault_at_any_write_changes_nothing(world, fault):
     before = world.leave(the_job())
     world.operator.restart(is_warm=False)
     world.operator.faults += [fault, "ok", fault, fault, "ok", fault]
@@ -247,7 +247,7 @@ def test_fault_at_any_write_changes_nothing(world: Left, fault: str) -> None:
     assert "restartCount" not in world.status()
 
 
-def test_standby_whose_watches_are_late_takes_no_pod_for_missing(world: Left) -> None:
+def test_standby_whose_watches_are_late_takes_no_pod_for_missing(world):
     before = world.leave(the_job())
     world.operator.restart(is_warm=False)
     assert world.operator.work()
@@ -259,9 +259,7 @@ def test_standby_whose_watches_are_late_takes_no_pod_for_missing(world: Left) ->
     assert world.condition("Adopted")["status"] == "True"
 
 
-def test_crd_of_the_other_operator_drops_our_status_and_the_job_waits_for_ours(
-    world: Left, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_crd_of_the_other_operator_drops_our_status_and_the_job_waits_for_ours(world, monkeypatch):
     """That CRD has a phase but no attempt, so what is stored stays the other operator's status."""
     before = world.leave(the_job())
 
@@ -284,9 +282,7 @@ def test_crd_of_the_other_operator_drops_our_status_and_the_job_waits_for_ours(
 
 
 @pytest.mark.parametrize("attempt", [1, 2])
-def test_job_of_ours_whose_attempt_an_older_crd_has_dropped_goes_on(
-    world: Left, attempt: int
-) -> None:
+def test_job_of_ours_whose_attempt_an_older_crd_has_dropped_goes_on(world, attempt):
     world.submit(the_job().with_spec(backoffLimit=1))
     world.operator.restart(is_warm=False)
     world.begin_ours()
@@ -308,7 +304,7 @@ def test_job_of_ours_whose_attempt_an_older_crd_has_dropped_goes_on(
 
 
 @pytest.mark.parametrize("phase", ["Completed", "Failed"])
-def test_ended_job_is_left_as_it_is(world: Left, phase: str) -> None:
+def test_ended_job_is_left_as_it_is(world, phase):
     world.leave(the_job(), phase)
     before = dict(world.objects)
     world.take_over()
@@ -317,7 +313,7 @@ def test_ended_job_is_left_as_it_is(world: Left, phase: str) -> None:
     assert not world.counted
 
 
-def test_pod_that_lost_its_labels_runs_on(world: Left) -> None:
+def test_pod_that_lost_its_labels_runs_on(world):
     world.leave(the_job())
     for name in ("train-worker-0", "train-worker-1"):
         world.change("Pod", name, lambda pod: pod["metadata"].update(labels={}))
@@ -327,7 +323,7 @@ def test_pod_that_lost_its_labels_runs_on(world: Left) -> None:
     assert world.condition("Adopted")["status"] == "True"
 
 
-def test_pod_of_that_name_that_is_not_the_jobs_is_not_touched(world: Left) -> None:
+def test_pod_of_that_name_that_is_not_the_jobs_is_not_touched(world):
     world.leave(the_job())
     forged = world.change(
         "Pod", "train-worker-1", lambda p: p["metadata"]["ownerReferences"][0].update(uid="other")
@@ -336,7 +332,7 @@ def test_pod_of_that_name_that_is_not_the_jobs_is_not_touched(world: Left) -> No
     assert world.get("Pod", "train-worker-1") == forged
 
 
-def test_job_without_workers_is_left_alone_and_says_so(world: Left) -> None:
+def test_job_without_workers_is_left_alone_and_says_so(world):
     before = world.leave(a_job().with_ps(2))
     world.take_over()
     condition = world.condition("Adopted")
@@ -350,7 +346,7 @@ def asked(**status: object) -> tuple[str, ...]:
     return names_to_ask_for(the_job().with_status(**status).build())
 
 
-def test_only_jobs_of_another_operator_that_run_are_asked_for() -> None:
+def test_only_jobs_of_another_operator_that_run_are_asked_for():
     assert set(asked(phase="Running")) == set(PODS)
     assert asked(phase="Running", attempt=1) == asked(phase="Failed") == asked() == ()
     others = the_job().with_status(phase="Running").with_spec(managedBy="kueue.x-k8s.io/multikueue")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reconcile.words.alone import trains_alone
-from tests.memory.builders import JobBuilder, a_job
+from tests.memory.builders import a_job
 from tests.memory.world import World
 
 HEAD = "LAUNCH INFO 2026-11-24 14:22:05,430 "
@@ -35,7 +35,7 @@ PEERS = "10.0.0.1,10.0.0.2"
         pytest.param([], False, id="nothing"),
     ],
 )
-def test_launchers_words(lines: list[str], is_alone: bool) -> None:
+def test_launchers_words(lines, is_alone):
     assert trains_alone(lines) == is_alone
 
 
@@ -50,9 +50,7 @@ def test_launchers_words(lines: list[str], is_alone: bool) -> None:
         pytest.param(a_job().with_elastic_workers(2, 1, 3), 0, False, id="elastic"),
     ],
 )
-def test_job_says_once_that_its_workers_trained_alone(
-    world: World, job: JobBuilder, index: int, is_known: bool
-) -> None:
+def test_job_says_once_that_its_workers_trained_alone(world, job, index, is_known):
     world.run(job)
     world.kubelet.see_end(f"train-worker-{index}", 1, message="\n".join(config()))
     world.after(60)
@@ -78,7 +76,7 @@ def train_alone(world: World, **spec: Any) -> None:
     world.kubelet.let_go()
 
 
-def test_condition_ends_once_the_next_attempt_runs_and_returns_with_its_cause(world: World) -> None:
+def test_condition_ends_once_the_next_attempt_runs_and_returns_with_its_cause(world):
     train_alone(world)
     world.run()
     assert (world.phase(), is_alone(world)) == ("Running", "False")
@@ -91,7 +89,7 @@ def test_condition_ends_once_the_next_attempt_runs_and_returns_with_its_cause(wo
     assert is_alone(world) == "True"
 
 
-def test_condition_ends_for_an_attempt_that_is_over_before_it_is_seen_to_run(world: World) -> None:
+def test_condition_ends_for_an_attempt_that_is_over_before_it_is_seen_to_run(world):
     train_alone(world)
     world.kubelet.place_all()
     world.settle()
@@ -102,7 +100,7 @@ def test_condition_ends_for_an_attempt_that_is_over_before_it_is_seen_to_run(wor
     assert (world.phase(), is_alone(world)) == ("Completed", "False")
 
 
-def test_condition_ends_after_a_resume(world: World) -> None:
+def test_condition_ends_after_a_resume(world):
     train_alone(world)
     world.amend(suspend=True)
     assert is_alone(world) == "True"
@@ -111,14 +109,14 @@ def test_condition_ends_after_a_resume(world: World) -> None:
     assert (world.phase(), is_alone(world)) == ("Running", "False")
 
 
-def test_condition_ends_with_all_workers_but_one(world: World) -> None:
+def test_condition_ends_with_all_workers_but_one(world):
     train_alone(world)
     world.amend(suspend=True)
     world.amend(worker=world.job()["spec"]["worker"] | {"replicas": 1})
     assert is_alone(world) == "False"
 
 
-def test_next_job_of_the_name_has_not_trained_alone(world: World) -> None:
+def test_next_job_of_the_name_has_not_trained_alone(world):
     train_alone(world)
     world.run()
     world.kubelet.end("train-worker-0", 1, message="\n".join(config()))

@@ -54,12 +54,12 @@ ALL_FAILED = {
 
 
 @pytest.mark.parametrize("name", ALL_FAILED)
-def test_the_first_that_tells_of_a_cause_is_named(name: str) -> None:
+def test_the_first_that_tells_of_a_cause_is_named(name):
     rest = [worker(index, 1, 6, PEER_LOST) for index in (2, 3)]
     assert named(seen(*ALL_FAILED[name], *rest)) == "train-worker-0"
 
 
-def test_others_are_counted_and_the_record_is_the_culprits() -> None:
+def test_others_are_counted_and_the_record_is_the_culprits():
     view = seen(
         *(worker(index, 1, 4, PEER_LOST) for index in (1, 2, 3)), worker(0, 1, 5, BAD_BATCH)
     )
@@ -76,7 +76,7 @@ def test_others_are_counted_and_the_record_is_the_culprits() -> None:
     )
 
 
-def test_the_first_to_end_decides_what_is_charged() -> None:
+def test_the_first_to_end_decides_what_is_charged():
     evicted = worker(1, 143, 4).with_condition("DisruptionTarget")
     incident = find_incident(seen(evicted, worker(0, 1, 5, BAD_BATCH)))
     assert incident is not None
@@ -95,7 +95,7 @@ def noted(*ended: PodBuilder) -> Raw:
     return job
 
 
-def test_a_lost_peer_waits_for_the_culprit_and_is_noted_meanwhile() -> None:
+def test_a_lost_peer_waits_for_the_culprit_and_is_noted_meanwhile():
     plan = plan_of(seen(worker(1, 1, 4, PEER_LOST), seconds=6))
     assert plan.status is not None
     assert set(plan.status["status"]) == {"failures", "replicas"}
@@ -114,9 +114,7 @@ def test_a_lost_peer_waits_for_the_culprit_and_is_noted_meanwhile() -> None:
         pytest.param((worker(2, 143, 5).deleting(),), id="more-are-going"),
     ],
 )
-def test_a_noted_failure_is_charged_and_told_though_its_pod_is_gone(
-    others: tuple[PodBuilder, ...],
-) -> None:
+def test_a_noted_failure_is_charged_and_told_though_its_pod_is_gone(others):
     job = noted(worker(1, 1, 4, PEER_LOST))
     rest = [a_pod(JOB, index=index).running() for index in (0, 2, 3)[: 3 - len(others)]]
     plan = plan_of(view_of(job, *others, *rest, seconds=7))
@@ -130,7 +128,7 @@ def test_a_noted_failure_is_charged_and_told_though_its_pod_is_gone(
     assert status["avoidNodes"] == ["node-1"]
 
 
-def test_a_verdict_replaces_the_noted_failure() -> None:
+def test_a_verdict_replaces_the_noted_failure():
     job = noted(worker(1, 1, 4, PEER_LOST))
     culprit = worker(0, 1, 5, BAD_BATCH)
     rest = [a_pod(JOB, index=index).running() for index in (2, 3)]
@@ -141,7 +139,7 @@ def test_a_verdict_replaces_the_noted_failure() -> None:
         assert (record["pod"], record["exitCode"]) == ("train-worker-0", 1)
 
 
-def test_what_follows_an_eviction_is_not_charged_though_it_was_noted_first() -> None:
+def test_what_follows_an_eviction_is_not_charged_though_it_was_noted_first():
     job = noted(worker(1, 1, 4, PEER_LOST))
     evicted = worker(2, 143, 3).with_condition("DisruptionTarget")
     incident = find_incident(view_of(job, evicted, a_pod(JOB).running(), seconds=7))
@@ -149,14 +147,14 @@ def test_what_follows_an_eviction_is_not_charged_though_it_was_noted_first() -> 
     assert (incident.reason, incident.is_charged) == (Reason.POD_EVICTED, False)
 
 
-def test_a_failure_of_another_attempt_is_none_that_was_noted() -> None:
+def test_a_failure_of_another_attempt_is_none_that_was_noted():
     job = noted(worker(1, 1, 4, PEER_LOST))
     job["status"]["attempt"] = 2
     pods = [a_pod(JOB, index=index, attempt=2).running() for index in range(4)]
     assert find_incident(view_of(job, *pods, seconds=60)) is None
 
 
-def test_a_message_is_read_once_however_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_is_read_once_however_many_there_are(monkeypatch):
     """However many ask for its last words in a pass."""
     read: list[str] = []
 
@@ -185,11 +183,11 @@ NOT_WAITED_FOR = {
 
 
 @pytest.mark.parametrize("view", NOT_WAITED_FOR.values(), ids=NOT_WAITED_FOR)
-def test_none_waits_for_what_does_not_come(view: View) -> None:
+def test_none_waits_for_what_does_not_come(view):
     assert named(view) == "train-worker-0"
 
 
-def test_a_pod_that_serves_may_be_the_culprit() -> None:
+def test_a_pod_that_serves_may_be_the_culprit():
     job = a_job().with_ps(1).with_workers(1).with_status(phase="Running", attempt=1).build()
     lost = a_pod(job).ended(1, 4, message=PEER_LOST)
     waits = view_of(job, a_pod(job, Role.PS).running(), lost, seconds=5)
@@ -197,21 +195,21 @@ def test_a_pod_that_serves_may_be_the_culprit() -> None:
     assert named(view_of(job, a_pod(job, Role.PS).ended(139, 5), lost, seconds=5)) == "train-ps-0"
 
 
-def test_an_elastic_job_does_not_wait() -> None:
+def test_an_elastic_job_does_not_wait():
     job = a_job().with_elastic_workers(2, 1, 2).build()
     lost = a_pod(job).ended(1, 4, message=PEER_LOST)
     plan = plan_of(view_of(job, lost, a_pod(job, index=1).running(), seconds=5))
     assert plan.status is not None
 
 
-def test_a_deadline_does_not_wait() -> None:
+def test_a_deadline_does_not_wait():
     view = seen(worker(1, 1, 4, PEER_LOST), seconds=6)
     view.observed.job["spec"]["activeDeadlineSeconds"] = 2
     view.observed.job["status"]["startTime"] = at(0).strftime("%Y-%m-%dT%H:%M:%SZ")
     assert plan_of(view).status is not None
 
 
-def test_of_an_elastic_job_the_same_one_is_named_where_too_few_live() -> None:
+def test_of_an_elastic_job_the_same_one_is_named_where_too_few_live():
     job = a_job().with_elastic_workers(2, 2, 2).build()
     lost = a_pod(job, index=1).ended(1, 4, message=PEER_LOST)
     plan = plan_of(view_of(job, lost, a_pod(job).ended(1, 5, message=BAD_BATCH), seconds=6))

@@ -27,7 +27,7 @@ def uids(world: World) -> set[str]:
     return {pod["metadata"]["uid"] for pod in world.of_kind("Pod")}
 
 
-def test_status_follows_the_pods_of_a_later_attempt(world: World) -> None:
+def test_status_follows_the_pods_of_a_later_attempt(world):
     restore(world)
     before = uids(world)
     world.settle()
@@ -38,12 +38,12 @@ def test_status_follows_the_pods_of_a_later_attempt(world: World) -> None:
     assert uids(world) == before
 
 
-def test_the_pass_is_repeated_for_it(world: World) -> None:
+def test_the_pass_is_repeated_for_it(world):
     restore(world)
     assert 0 < (world.work().requeue_after or 0) <= BEHIND_SECONDS
 
 
-def test_a_job_whose_later_attempt_has_ended_well_is_complete(world: World) -> None:
+def test_a_job_whose_later_attempt_has_ended_well_is_complete(world):
     restore(world)
     world.kubelet.end_all("worker")
     world.after(BEHIND_SECONDS)
@@ -51,7 +51,7 @@ def test_a_job_whose_later_attempt_has_ended_well_is_complete(world: World) -> N
 
 
 @pytest.mark.parametrize("attempt", [str(MAX_ATTEMPT + 1), "9" * 63])
-def test_no_label_takes_status_beyond_what_it_can_hold(world: World, attempt: str) -> None:
+def test_no_label_takes_status_beyond_what_it_can_hold(world, attempt):
     world.run(a_job().with_workers(1))
 
     def pretend(pod: Raw) -> None:

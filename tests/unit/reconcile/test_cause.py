@@ -229,24 +229,24 @@ def cause_in(log: str, cause: str | None) -> str:
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_line_that_says_why_is_found(name: str) -> None:
+def test_line_that_says_why_is_found(name):
     log, cause = SAID[name]
     assert read_message(log).cause == cause_in(log, cause)
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", SAID)
-def test_line_is_found_among_the_launchers(name: str, order: str) -> None:
+def test_line_is_found_among_the_launchers(name, order):
     log, cause = SAID[name]
     assert read_message(launched(log, 1, order)).cause == cause_in(log, cause)
 
 
-def test_launcher_may_go_on_in_the_programs_line() -> None:
+def test_launcher_may_go_on_in_the_programs_line():
     assert read_message(launched("no data", 1, "launcher last")).lines[-1].endswith("no data")
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_log_that_the_launcher_repeats_is_kept_once_and_without_its_lines(order: str) -> None:
+def test_log_that_the_launcher_repeats_is_kept_once_and_without_its_lines(order):
     log = "epoch 1\n" + raised(BAD_BATCH)
     lines = read_message(launched(log, 1, order, kept=10_000)).lines
     assert list(lines) == log.splitlines()
@@ -254,22 +254,20 @@ def test_log_that_the_launcher_repeats_is_kept_once_and_without_its_lines(order:
 
 @pytest.mark.parametrize("left", [1, 12, 40])
 @pytest.mark.parametrize("state", ["running", "failed"])
-def test_the_end_of_the_launchers_line_before_a_cut_log_is_not_the_programs(
-    state: str, left: int
-) -> None:
+def test_the_end_of_the_launchers_line_before_a_cut_log_is_not_the_programs(state, left):
     log = raised(BAD_BATCH) + "x" * 2000
     watching = f"LAUNCH INFO {STAMP} Watching Pod: gbkuxk, replicas 1, status {state}"
     message = f"{watching[-left:]}\n{log}\nLAUNCH INFO {STAMP} Pod failed\n"
     assert read_message(message).lines[0] == log.splitlines()[0]
 
 
-def test_interpreter_is_told_without_its_folder() -> None:
+def test_interpreter_is_told_without_its_folder():
     missing = "python3.11: can't open file '/workspace/trian.py': [Errno 2] No such file"
     assert read_message(f"/opt/environments/of/this/image/bin/{missing}\n").cause == missing
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_nothing_of_the_environment_is_kept_wherever_the_log_is_cut(order: str) -> None:
+def test_nothing_of_the_environment_is_kept_wherever_the_log_is_cut(order):
     whole = launched(raised(BAD_BATCH), 1, order, kept=10_000)
     names = [f"'{name}'" for name in ENVIRONMENT]
     for start in range(len(whole)):
@@ -278,7 +276,7 @@ def test_nothing_of_the_environment_is_kept_wherever_the_log_is_cut(order: str) 
         assert not any(name in said for name in names), start
 
 
-def test_a_dump_in_lines_is_dropped_too_wherever_it_is_cut() -> None:
+def test_a_dump_in_lines_is_dropped_too_wherever_it_is_cut():
     dump = "env {" + ",\n ".join(f"'{key}': {text!r}" for key, text in ENVIRONMENT.items()) + "}"
     whole = f"{dump}\n{DETAIL}{raised(BAD_BATCH)}"
     for start in range(len(whole)):
@@ -286,18 +284,18 @@ def test_a_dump_in_lines_is_dropped_too_wherever_it_is_cut() -> None:
         assert not any(SECRET in line or "PADDLE_" in line for line in words.lines), start
 
 
-def test_dictionaries_of_a_program_are_its_own() -> None:
+def test_dictionaries_of_a_program_are_its_own():
     log = "{'loss': '0.3', 'lr': '1e-3', 'model': 'resnet'}\nKeyError: {'lr': 'x'}\n"
     assert list(read_message(log).lines) == log.splitlines()
 
 
-def test_what_is_left_of_the_programs_last_line_counts() -> None:
+def test_what_is_left_of_the_programs_last_line_counts():
     rest = f"oughly no way (at /paddle/x.h:96)\nLAUNCH INFO {STAMP} Pod failed\n{'x' * 2000}\n"
     assert "oughly no way (at /paddle/x.h:96)" in read_message(rest).lines
 
 
 @pytest.mark.parametrize("code", [1, -9, 255])
-def test_launchers_lines_alone_are_no_cause(code: int) -> None:
+def test_launchers_lines_alone_are_no_cause(code):
     words = read_message(launched("", code))
     assert words.cause == NOTHING_KEPT
     assert not words.is_error
@@ -312,7 +310,7 @@ def test_launchers_lines_alone_are_no_cause(code: int) -> None:
         pytest.param({"LIST": "a" * 9000, "LAST": "1"}, id="long-first"),
     ],
 )
-def test_a_dump_that_leaves_no_room_says_that_it_does(kept: int, variables: dict[str, str]) -> None:
+def test_a_dump_that_leaves_no_room_says_that_it_does(kept, variables):
     log = f"{raised(BAD_BATCH)}LAUNCH INFO {STAMP} Exit code 1\nenv {variables}\n"
     words = read_message(log[-kept:])
     assert words.cause == NOTHING_KEPT
@@ -320,7 +318,7 @@ def test_a_dump_that_leaves_no_room_says_that_it_does(kept: int, variables: dict
 
 
 @pytest.mark.parametrize(("number", "name"), [(2, "SIGINT"), (15, "SIGTERM")])
-def test_launcher_that_was_stopped_says_so(number: int, name: str) -> None:
+def test_launcher_that_was_stopped_says_so(number, name):
     log = f"epoch 1\nLAUNCH INFO {STAMP} Terminating with signal {number}\n"
     said = read_message(f"{log}LAUNCH INFO {STAMP} Exit with signal {number}\n")
     assert said.cause == f"PaddlePaddle's launcher was stopped by {name}"
@@ -334,7 +332,7 @@ def test_launcher_that_was_stopped_says_so(number: int, name: str) -> None:
         (f"[{STAMP}] [   ERROR] launch_utils.py:667 - ABORT!!! Out", "ABORT!!! Out"),
     ],
 )
-def test_launchers_own_error_counts_where_nothing_else_does(line: str, cause: str) -> None:
+def test_launchers_own_error_counts_where_nothing_else_does(line, cause):
     words = read_message(f"LAUNCH INFO {STAMP} x\n{line}\nLAUNCH INFO {STAMP} y\n")
     assert (words.cause, words.is_error) == (cause, True)
 
@@ -353,7 +351,7 @@ def test_launchers_own_error_counts_where_nothing_else_does(line: str, cause: st
         pytest.param("x" * 5000, "x" * 500, id="huge"),
     ],
 )
-def test_any_text_has_one_line_that_is_told(message: str, cause: str) -> None:
+def test_any_text_has_one_line_that_is_told(message, cause):
     words = read_message(message)
     assert words.cause == cause
     assert not any(set(line) & set("\x00\r\n\x1b") for line in words.lines)
@@ -362,7 +360,7 @@ def test_any_text_has_one_line_that_is_told(message: str, cause: str) -> None:
 @pytest.mark.parametrize(
     "piece", ["timeout ", "gloo", "a.", "a\n", "nccl ", ": (A", "', 'A': '", "\x1b]", "error ", "|"]
 )
-def test_no_log_keeps_the_operator_busy(piece: str) -> None:
+def test_no_log_keeps_the_operator_busy(piece):
     started = time.process_time()
     read_message(f"LAUNCH INFO {STAMP} x\n{piece * 4096}")
     assert time.process_time() - started < MOST_SECONDS
@@ -395,11 +393,11 @@ CAUSES = [
 
 
 @pytest.mark.parametrize("log", CONSEQUENCES)
-def test_loss_of_a_peer_is_a_consequence(log: str) -> None:
+def test_loss_of_a_peer_is_a_consequence(log):
     assert read_message(log).is_consequence
     assert read_message(launched(log, 1)).is_consequence
 
 
 @pytest.mark.parametrize("log", CAUSES)
-def test_what_is_not_about_a_peer_is_a_cause(log: str) -> None:
+def test_what_is_not_about_a_peer_is_a_cause(log):
     assert not read_message(log).is_consequence

@@ -45,15 +45,13 @@ def end(world: World, policy: str | None, outcome: str) -> None:
         pytest.param("Never", "Failed", ALL, id="Never-failed"),
     ],
 )
-def test_policy_decides_which_pods_stay(
-    world: World, policy: str | None, outcome: str, left: list[str]
-) -> None:
+def test_policy_decides_which_pods_stay(world, policy, outcome, left):
     end(world, policy, outcome)
     assert world.names("Pod") == left
     assert bool(world.names("Service")) == bool(left)
 
 
-def test_operators_default_holds_where_the_job_says_nothing() -> None:
+def test_operators_default_holds_where_the_job_says_nothing():
     settings = Settings(default_clean_pod_policy=CleanPodPolicy.NEVER, default_ttl_seconds=100)
     for own, left in ((None, ALL), ("Always", [])):
         world = World(settings)
@@ -65,7 +63,7 @@ def test_operators_default_holds_where_the_job_says_nothing() -> None:
     assert (seconds_to_ttl(view) or 0) <= 0
 
 
-def test_finished_servers_read_as_they_run(world: World) -> None:
+def test_finished_servers_read_as_they_run(world):
     end(world, "Never", "Completed")
     assert world.status()["ps"]["ready"] == "1/1"
     world.kubelet.vanish(SERVER)
@@ -73,13 +71,13 @@ def test_finished_servers_read_as_they_run(world: World) -> None:
     assert world.status()["ps"]["ready"] == "0/1"
 
 
-def test_counts_of_the_end_stay_when_pods_go(world: World) -> None:
+def test_counts_of_the_end_stay_when_pods_go(world):
     end(world, "Always", "Failed")
     servers = world.status()["ps"]
     assert (world.status()["worker"]["failed"], servers["failed"], servers["running"]) == (1, 0, 0)
 
 
-def test_nothing_is_made_again_after_the_end(world: World) -> None:
+def test_nothing_is_made_again_after_the_end(world):
     end(world, "Never", "Completed")
     for name in ALL:
         world.kubelet.vanish(name)
@@ -89,28 +87,28 @@ def test_nothing_is_made_again_after_the_end(world: World) -> None:
     assert world.phase() == "Completed"
 
 
-def test_sidecar_that_goes_on_does_not_hold_its_place() -> None:
+def test_sidecar_that_goes_on_does_not_hold_its_place():
     job = a_job().with_workers(1).with_status(phase="Failed", attempt=1).build()
     running: Raw = {"running": {}}
     pod = a_pod(job).ended(1).with_container("logs", running).with_status(phase="Running")
     assert [delete.target.name for delete in wanted_deletes(view_of(job, pod))] == [ENDED]
 
 
-def test_remains_of_other_attempts_go_whatever_the_policy() -> None:
+def test_remains_of_other_attempts_go_whatever_the_policy():
     job = a_job().with_workers(1).with_spec(cleanPodPolicy="Never")
     raw = job.with_status(phase="Completed", attempt=2).build()
     view = view_of(raw, a_pod(raw, attempt=2).ended(0), a_pod(raw, index=1).running())
     assert [delete.target.name for delete in wanted_deletes(view)] == [RUNNING]
 
 
-def test_policy_may_change_after_the_end(world: World) -> None:
+def test_policy_may_change_after_the_end(world):
     end(world, "Never", "Completed")
     world.amend(cleanPodPolicy="Always")
     world.kubelet.reap_all()
     assert world.names("Pod") == []
 
 
-def test_pod_that_nobody_wants_to_delete_any_more_is_no_reason_to_wait(world: World) -> None:
+def test_pod_that_nobody_wants_to_delete_any_more_is_no_reason_to_wait(world):
     """The operator may delete no pod, and then the job's policy is to keep them."""
     world.run(a_job().with_workers(2).with_spec(cleanPodPolicy="Always"))
     refused = Refusal("Pod", "train-worker-0", "Forbidden", "pods stay", 403, is_delete=True)

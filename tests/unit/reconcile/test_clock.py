@@ -3,12 +3,11 @@
 import pytest
 
 from tests.memory.builders import a_job, stamp, view_of
-from tests.memory.world import World
 
 HOUR = 3600.0
 
 
-def test_next_attempt_comes_after_its_back_off(world: World) -> None:
+def test_next_attempt_comes_after_its_back_off(world):
     world.run(a_job().with_workers(1).with_spec(backoffLimit=3))
     world.kubelet.see_end("train-worker-0", 1)
     world.kubelet.reap_all()
@@ -22,7 +21,7 @@ def test_next_attempt_comes_after_its_back_off(world: World) -> None:
     assert world.phase() == "Running"
 
 
-def test_deadline_comes_when_it_would_have_come(world: World) -> None:
+def test_deadline_comes_when_it_would_have_come(world):
     world.begin(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
     world.advance(20)
     world.run()
@@ -33,6 +32,6 @@ def test_deadline_comes_when_it_would_have_come(world: World) -> None:
 
 
 @pytest.mark.parametrize("ahead", [0.0, 5.0])
-def test_status_of_a_leader_whose_clock_is_a_little_ahead_stays(ahead: float) -> None:
+def test_status_of_a_leader_whose_clock_is_a_little_ahead_stays(ahead):
     job = a_job().with_workers(1).with_status(startTime=stamp(ahead))
     assert view_of(job).job.status.start_time == stamp(ahead)

@@ -4,11 +4,10 @@ import pytest
 
 from api.constants import Role
 from reconcile.attempt.completion import find_completion
-from tests.memory.builders import JobBuilder, a_job, a_pod, view_of
-from tests.memory.world import World
+from tests.memory.builders import a_job, a_pod, view_of
 
 
-def test_ps_job_completes_with_its_workers(world: World) -> None:
+def test_ps_job_completes_with_its_workers(world):
     world.run(a_job().with_ps(2).with_workers(2).with_spec(cleanPodPolicy="Never"))
     world.kubelet.end_all("worker")
     world.settle()
@@ -28,24 +27,24 @@ def test_ps_job_completes_with_its_workers(world: World) -> None:
         pytest.param(a_job().with_ps(1).with_workers(1), [], id="none"),
     ],
 )
-def test_job_goes_on_while_a_worker_has_not_ended(job: JobBuilder, ended: list[int]) -> None:
+def test_job_goes_on_while_a_worker_has_not_ended(job, ended):
     raw = job.build()
     pods = [a_pod(raw, index=index).ended(0) for index in ended]
     assert find_completion(view_of(raw, *pods)) is None
 
 
-def test_worker_that_ended_well_counts_after_its_pod_is_gone() -> None:
+def test_worker_that_ended_well_counts_after_its_pod_is_gone():
     job = a_job().with_workers(2).with_status(attempt=1, worker={"completedIndexes": "0"}).build()
     assert find_completion(view_of(job, a_pod(job, index=1).ended(0))) is not None
 
 
-def test_server_that_exits_0_completes_nothing() -> None:
+def test_server_that_exits_0_completes_nothing():
     job = a_job().with_ps(1).with_workers(1).build()
     view = view_of(job, a_pod(job, Role.PS).ended(0), a_pod(job).running())
     assert find_completion(view) is None
 
 
-def test_elastic_workers_that_a_virtual_node_reports_as_succeeded_have_trained() -> None:
+def test_elastic_workers_that_a_virtual_node_reports_as_succeeded_have_trained():
     """Their pods have no container statuses, and so no times."""
     job = a_job().with_elastic_workers(2, 2, 3)
     ended = [a_pod(job.build(), index=i).bound().with_status(phase="Succeeded") for i in range(2)]

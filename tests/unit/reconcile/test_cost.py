@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -26,7 +25,7 @@ MANY = 2000
 @pytest.mark.parametrize(
     "spec", [{}, {"intranet": "Service"}, {"elastic": 1}], ids=["PodIP", "Service", "elastic"]
 )
-def test_a_pass_over_ten_thousand_refused_pods_is_short(spec: dict[str, Any]) -> None:
+def test_a_pass_over_ten_thousand_refused_pods_is_short(spec):
     world = World()
     job = a_job().with_workers(MAX_REPLICAS).build()
     job["spec"] |= spec
@@ -50,7 +49,7 @@ def test_a_pass_over_ten_thousand_refused_pods_is_short(spec: dict[str, Any]) ->
     assert min(_seconds(decide) for _ in range(5)) < building * PART
 
 
-def test_addresses_of_thousands_are_compared_in_less_time_than_their_pods_are_read() -> None:
+def test_addresses_of_thousands_are_compared_in_less_time_than_their_pods_are_read():
     job = a_job().with_workers(MANY).build()
     pods = [a_pod(job, Role.WORKER, index).running().build() for index in range(MANY)]
     config_map = build_config_map(view_of(job, *pods))

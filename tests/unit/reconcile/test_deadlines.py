@@ -4,10 +4,9 @@ import pytest
 
 from reconcile.attempt.catch_up import MAX_ATTEMPT
 from tests.memory.builders import a_job, a_pod
-from tests.memory.world import World
 
 
-def test_active_deadline_fails_the_job(world: World) -> None:
+def test_active_deadline_fails_the_job(world):
     world.run(a_job().with_ps(1).with_workers(1).with_spec(activeDeadlineSeconds=60))
     assert world.settle().requeue_after == 60
     world.after(59)
@@ -17,7 +16,7 @@ def test_active_deadline_fails_the_job(world: World) -> None:
     assert "60 s" in world.condition("Failed")["message"]
 
 
-def test_active_deadline_spans_attempts(world: World) -> None:
+def test_active_deadline_spans_attempts(world):
     world.run(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60, backoffLimit=9))
     world.advance(50)
     world.kubelet.see_end("train-worker-0", 1)
@@ -25,7 +24,7 @@ def test_active_deadline_spans_attempts(world: World) -> None:
     assert world.condition("Failed")["reason"] == "DeadlineExceeded"
 
 
-def test_active_deadline_begins_anew_with_a_resume(world: World) -> None:
+def test_active_deadline_begins_anew_with_a_resume(world):
     world.run(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
     world.advance(50)
     world.edit_spec(suspend=True)
@@ -38,7 +37,7 @@ def test_active_deadline_begins_anew_with_a_resume(world: World) -> None:
     assert world.phase() == "Running"
 
 
-def test_deadline_ends_a_job_that_a_pod_of_a_later_attempt_holds_up(world: World) -> None:
+def test_deadline_ends_a_job_that_a_pod_of_a_later_attempt_holds_up(world):
     world.begin(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
     world.put(a_pod(world.job(), attempt=MAX_ATTEMPT + 1).build())
     world.advance(59)
@@ -47,7 +46,7 @@ def test_deadline_ends_a_job_that_a_pod_of_a_later_attempt_holds_up(world: World
     assert world.condition("Failed")["reason"] == "DeadlineExceeded"
 
 
-def test_what_is_overdue_makes_no_pass_follow_the_other(world: World) -> None:
+def test_what_is_overdue_makes_no_pass_follow_the_other(world):
     world.begin(a_job().with_workers(2))
     world.kubelet.bind("train-worker-0")
     world.kubelet.wait("train-worker-0", "ErrImagePull")
@@ -60,7 +59,7 @@ def test_what_is_overdue_makes_no_pass_follow_the_other(world: World) -> None:
 
 
 @pytest.mark.parametrize("is_backlogged", [False, True])
-def test_starting_deadline_fails_a_job_that_does_not_run(world: World, is_backlogged: bool) -> None:
+def test_starting_deadline_fails_a_job_that_does_not_run(world, is_backlogged):
     world.is_backlogged = is_backlogged
     world.begin(a_job().with_workers(2).with_spec(startingDeadlineSeconds=30))
     world.kubelet.refuse_to_bind("train-worker-1", "0/3 nodes are available")
@@ -74,7 +73,7 @@ def test_starting_deadline_fails_a_job_that_does_not_run(world: World, is_backlo
 
 
 @pytest.mark.parametrize("pause", [0, 5])
-def test_starting_deadline_is_met_by_a_run(world: World, pause: float) -> None:
+def test_starting_deadline_is_met_by_a_run(world, pause):
     world.begin(a_job().with_workers(1).with_spec(startingDeadlineSeconds=30, backoffLimit=1))
     world.advance(pause)
     world.run()
@@ -82,7 +81,7 @@ def test_starting_deadline_is_met_by_a_run(world: World, pause: float) -> None:
     assert world.phase() == "Running"
 
 
-def test_starting_deadline_does_not_hurry_a_restart(world: World) -> None:
+def test_starting_deadline_does_not_hurry_a_restart(world):
     world.begin(a_job().with_workers(1).with_spec(startingDeadlineSeconds=30, backoffLimit=1))
     world.advance(2)
     world.run()
@@ -92,7 +91,7 @@ def test_starting_deadline_does_not_hurry_a_restart(world: World) -> None:
     assert world.phase() != "Failed"
 
 
-def test_ttl_deletes_an_ended_job(world: World) -> None:
+def test_ttl_deletes_an_ended_job(world):
     world.run(a_job().with_workers(1).with_spec(ttlSecondsAfterFinished=100))
     world.kubelet.end_all("worker")
     world.settle()
@@ -104,7 +103,7 @@ def test_ttl_deletes_an_ended_job(world: World) -> None:
     assert world.objects == {}
 
 
-def test_job_being_deleted_waits_for_no_deadline(world: World) -> None:
+def test_job_being_deleted_waits_for_no_deadline(world):
     world.run(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
     gone = "2026-01-02T03:04:05Z"
     world.change("PaddleJob", "train", lambda j: j["metadata"].update(deletionTimestamp=gone))

@@ -27,12 +27,12 @@ def scale(world: World, replicas: int) -> None:
     world.edit_spec(worker=world.job()["spec"]["worker"] | {"replicas": replicas})
 
 
-def test_workers_wait_for_no_config_map(world: World) -> None:
+def test_workers_wait_for_no_config_map(world):
     start(world)
     assert world.names("ConfigMap") == []
 
 
-def test_job_grows_at_the_top(world: World) -> None:
+def test_job_grows_at_the_top(world):
     start(world)
     scale(world, 3)
     world.settle()
@@ -42,7 +42,7 @@ def test_job_grows_at_the_top(world: World) -> None:
     assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
 
 
-def test_job_shrinks_from_the_top(world: World) -> None:
+def test_job_shrinks_from_the_top(world):
     start(world, replicas=3)
     scale(world, 2)
     world.settle()
@@ -55,7 +55,7 @@ def test_job_shrinks_from_the_top(world: World) -> None:
 
 
 @pytest.mark.parametrize("index", [0, 2])
-def test_dead_worker_is_replaced_alone(world: World, index: int) -> None:
+def test_dead_worker_is_replaced_alone(world, index):
     start(world, replicas=3)
     name = f"train-worker-{index}"
     before = {other: world.kubelet.uid(other) for other in world.names("Pod") if other != name}
@@ -69,14 +69,14 @@ def test_dead_worker_is_replaced_alone(world: World, index: int) -> None:
     assert [failure["pod"] for failure in status["failures"]] == [name]
 
 
-def test_too_few_workers_restart_the_gang(world: World) -> None:
+def test_too_few_workers_restart_the_gang(world):
     world.run(a_job().with_elastic_workers(2, 2, 4).with_spec(backoffLimit=1))
     world.kubelet.see_end("train-worker-0", 1)
     status = world.status()
     assert (status["attempt"], status["failureCount"]) == (2, 1)
 
 
-def test_launcher_that_gave_up_forming_anew_is_not_charged(world: World) -> None:
+def test_launcher_that_gave_up_forming_anew_is_not_charged(world):
     start(world)
     world.kubelet.see_end("train-worker-0", 241)
     status = world.status()
@@ -84,7 +84,7 @@ def test_launcher_that_gave_up_forming_anew_is_not_charged(world: World) -> None
     assert "failureCount" not in status
 
 
-def test_many_dead_workers_are_all_replaced(world: World) -> None:
+def test_many_dead_workers_are_all_replaced(world):
     start(world, replicas=9, least=1, most=9)
     for index in range(1, 9):
         world.kubelet.end(f"train-worker-{index}", 1)
@@ -97,7 +97,7 @@ def test_many_dead_workers_are_all_replaced(world: World) -> None:
     assert len(world.status()["failures"]) == 5
 
 
-def test_many_workers_that_always_die_are_replaced_no_faster_than_a_few(world: World) -> None:
+def test_many_workers_that_always_die_are_replaced_no_faster_than_a_few(world):
     """Status keeps five records, and each pushes out one of another worker."""
     start(world, replicas=7, least=1, most=7)
     made, seconds = set(), 6 * int(SECOND_DELAY_SECONDS)
@@ -115,7 +115,7 @@ def test_many_workers_that_always_die_are_replaced_no_faster_than_a_few(world: W
     assert len(made) < 7 * seconds / SECOND_DELAY_SECONDS * 1.2
 
 
-def test_every_failure_is_recorded_before_its_pod_goes(world: World) -> None:
+def test_every_failure_is_recorded_before_its_pod_goes(world):
     start(world, replicas=4, least=1)
     world.kubelet.end("train-worker-3", 1)
     world.work()
@@ -123,7 +123,7 @@ def test_every_failure_is_recorded_before_its_pod_goes(world: World) -> None:
     assert {f["pod"] for f in world.status()["failures"]} == {"train-worker-2", "train-worker-3"}
 
 
-def test_worker_that_dies_again_is_replaced_later(world: World) -> None:
+def test_worker_that_dies_again_is_replaced_later(world):
     start(world, replicas=3)
     for _ in range(2):
         world.advance(1)
@@ -137,7 +137,7 @@ def test_worker_that_dies_again_is_replaced_later(world: World) -> None:
     assert "train-worker-2" in world.names("Pod")
 
 
-def test_vanished_worker_comes_back_alone(world: World) -> None:
+def test_vanished_worker_comes_back_alone(world):
     start(world)
     world.kubelet.vanish("train-worker-0")
     world.settle()
@@ -145,7 +145,7 @@ def test_vanished_worker_comes_back_alone(world: World) -> None:
     assert world.status()["attempt"] == 1
 
 
-def test_workers_that_trained_together_complete_the_job(world: World) -> None:
+def test_workers_that_trained_together_complete_the_job(world):
     start(world)
     world.kubelet.see_end("train-worker-0", 0)
     assert world.phase() == "Completing"
@@ -154,7 +154,7 @@ def test_workers_that_trained_together_complete_the_job(world: World) -> None:
     assert world.phase() == "Completed"
 
 
-def test_launcher_that_found_no_peers_is_no_success(world: World) -> None:
+def test_launcher_that_found_no_peers_is_no_success(world):
     world.begin(a_job().with_elastic_workers(2, 2, 3))
     world.kubelet.bind("train-worker-0")
     world.kubelet.start("train-worker-0")
@@ -166,7 +166,7 @@ def test_launcher_that_found_no_peers_is_no_success(world: World) -> None:
     assert "failureCount" not in world.status()
 
 
-def test_launcher_that_was_left_alone_is_no_success(world: World) -> None:
+def test_launcher_that_was_left_alone_is_no_success(world):
     """The second one started just before the first gave up, and waited for peers in its turn."""
     world.begin(a_job().with_elastic_workers(2, 2, 3))
     for name in world.names("Pod"):
@@ -181,7 +181,7 @@ def test_launcher_that_was_left_alone_is_no_success(world: World) -> None:
     assert world.condition("Restarting")["reason"] == "ElasticUntrained"
 
 
-def test_late_worker_does_not_hold_the_end(world: World) -> None:
+def test_late_worker_does_not_hold_the_end(world):
     start(world, replicas=3)
     world.kubelet.see_end("train-worker-2", 1)
     world.kubelet.reap_all()
@@ -193,7 +193,7 @@ def test_late_worker_does_not_hold_the_end(world: World) -> None:
 
 
 @pytest.mark.parametrize("code", [15, 143])
-def test_removed_worker_is_no_failure(world: World, code: int) -> None:
+def test_removed_worker_is_no_failure(world, code):
     start(world, replicas=3)
     scale(world, 2)
     world.settle()
@@ -203,7 +203,7 @@ def test_removed_worker_is_no_failure(world: World, code: int) -> None:
     assert world.phase() == "Running"
 
 
-def test_worker_that_saves_the_model_for_long_has_trained(world: World) -> None:
+def test_worker_that_saves_the_model_for_long_has_trained(world):
     start(world)
     world.kubelet.see_end("train-worker-1", 0)
     world.advance(3 * TIMEOUT)
@@ -211,7 +211,7 @@ def test_worker_that_saves_the_model_for_long_has_trained(world: World) -> None:
     assert world.phase() == "Completed"
 
 
-def test_no_worker_is_made_once_one_has_ended_well(world: World) -> None:
+def test_no_worker_is_made_once_one_has_ended_well(world):
     start(world, replicas=3)
     world.kubelet.end("train-worker-0", 0)
     world.kubelet.end("train-worker-2", 139)
@@ -221,7 +221,7 @@ def test_no_worker_is_made_once_one_has_ended_well(world: World) -> None:
     assert world.phase() == "Completed"
 
 
-def test_a_run_with_fewer_workers_than_wanted_is_not_fruitless(world: World) -> None:
+def test_a_run_with_fewer_workers_than_wanted_is_not_fruitless(world):
     world.begin(a_job().with_elastic_workers(3, 2, 3))
     for _ in range(2):
         for name in ("train-worker-0", "train-worker-1"):

@@ -86,13 +86,13 @@ def of(code: int, fields: dict[str, Any], **template: Any) -> tuple[View, str, s
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_end_is_told_in_one_sentence(name: str) -> None:
+def test_end_is_told_in_one_sentence(name):
     code, fields, text = ENDS[name]
     assert of(code, fields)[1] == f"train-worker-0 on node-1 {text}"
 
 
 @pytest.mark.parametrize("name", [name for name in ENDS if "message" in ENDS[name][1]])
-def test_record_begins_with_what_says_why(name: str) -> None:
+def test_record_begins_with_what_says_why(name):
     code, fields, text = ENDS[name]
     first = of(code, fields)[2].splitlines()[0]
     assert first in (text, text.removeprefix(f"exited with code {code}: "))
@@ -101,27 +101,27 @@ def test_record_begins_with_what_says_why(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in ENDS if "message" not in ENDS[name][1]])
-def test_record_of_a_pod_without_a_log_says_how_it_ended(name: str) -> None:
+def test_record_of_a_pod_without_a_log_says_how_it_ended(name):
     code, fields, text = ENDS[name]
     assert of(code, fields)[2] == text
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_record_of_a_pod_that_is_gone_gives_the_same_sentence(name: str) -> None:
+def test_record_of_a_pod_that_is_gone_gives_the_same_sentence(name):
     code, fields, _ = ENDS[name]
     view, sentence, _ = of(code, fields)
     incident = Incident(Reason.POD_FAILED, sentence, True, pod=view.pods["train-worker-0"])
     assert describe_record(build_failure(view, incident)) == sentence
 
 
-def test_record_of_a_pod_that_the_cluster_ended_says_so() -> None:
+def test_record_of_a_pod_that_the_cluster_ended_says_so():
     view, _, _ = of(137, {})
     pod = view.pods["train-worker-0"]
     record = build_failure(view, Incident(Reason.POD_EVICTED, "it was evicted", False, pod=pod))
     assert record.message == "it was evicted"
 
 
-def test_record_goes_on_with_the_lines_before() -> None:
+def test_record_goes_on_with_the_lines_before():
     log = f"epoch 1\n{raised(NO_MODULE)}"
     before = log.removesuffix(f"{NO_MODULE}\n").strip()
     assert of(1, {"message": log})[2] == f"{NO_MODULE}\n{before}"
@@ -129,13 +129,13 @@ def test_record_goes_on_with_the_lines_before() -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_record_under_the_launcher_is_that_of_the_program_alone(order: str) -> None:
+def test_record_under_the_launcher_is_that_of_the_program_alone(order):
     log = raised(NO_MODULE)
     assert of(1, {"message": launched(log, 1, order)})[2] == of(1, {"message": log})[2]
 
 
 @pytest.mark.parametrize("message", ["x" * 4096, "x\n" * 2048, f"ValueError: {'y' * 3000}\nz\n"])
-def test_words_are_bounded(message: str) -> None:
+def test_words_are_bounded(message):
     _, sentence, record = of(1, {"message": message})
     assert len(record) <= 1024
     assert len(sentence) <= MAX_MESSAGE_CHARACTERS
@@ -150,13 +150,13 @@ def test_words_are_bounded(message: str) -> None:
         ),
     ],
 )
-def test_limit_of_memory_is_told(code: int, reason: str, text: str) -> None:
+def test_limit_of_memory_is_told(code, reason, text):
     limited = {"name": "paddle", "image": "x", "resources": {"limits": {"memory": "2Gi"}}}
     sentence = of(code, {"reason": reason}, containers=[limited])[1]
     assert sentence.endswith(text)
 
 
-def test_a_pod_that_its_node_ended_has_the_nodes_words() -> None:
+def test_a_pod_that_its_node_ended_has_the_nodes_words():
     pod = a_pod(JOB).bound().with_status(phase="Failed", reason="Evicted", message="disk")
     view = view_of(JOB, pod)
     sentence = describe_end(view, view.pods["train-worker-0"])
@@ -168,12 +168,12 @@ def test_a_pod_that_its_node_ended_has_the_nodes_words() -> None:
     [(0, "code 1: boom"), (1, "code 1, and 1 other failed after it: boom"),
      (3, "code 1, and 3 others failed after it: boom")],
 )  # fmt: skip
-def test_those_that_failed_after_it_are_counted(others: int, text: str) -> None:
+def test_those_that_failed_after_it_are_counted(others, text):
     view = view_of(JOB, a_pod(JOB).ended(1, message="boom"))
     assert describe_end(view, view.pods["train-worker-0"], others).endswith(text)
 
 
-def test_an_init_containers_limit_is_its_own() -> None:
+def test_an_init_containers_limit_is_its_own():
     init = {"name": "fetch", "image": "x", "resources": {"limits": {"memory": "1Gi"}}}
     job = a_job().with_workers(1, a_template(initContainers=[init])).build()
     ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}

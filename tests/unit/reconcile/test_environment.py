@@ -35,7 +35,7 @@ def with_env(*entries: Raw, container: str = "paddle") -> Raw:
         (Role.HETER, "HETER_TRAINER", "PADDLE_TRAINER_ID"),
     ],
 )
-def test_role_is_told_in_fleets_words(role: Role, word: str, index_variable: str) -> None:
+def test_role_is_told_in_fleets_words(role, word, index_variable):
     found = env(a_job().with_ps(2).with_workers(2).with_heter(2), role, 1)
     assert found["TRAINING_ROLE"] == found["PADDLE_TRAINING_ROLE"] == word
     assert found[index_variable] == "1"
@@ -46,14 +46,14 @@ def test_role_is_told_in_fleets_words(role: Role, word: str, index_variable: str
     ("intranet", "pod_ip"),
     [("PodIP", POD_IP), ("Host", POD_IP), ("Service", "train-worker-0.default")],
 )
-def test_pod_is_told_its_own_address(intranet: str, pod_ip: object) -> None:
+def test_pod_is_told_its_own_address(intranet, pod_ip):
     found = env(a_job().with_workers(2).with_spec(intranet=intranet))
     assert found["POD_IP"] == pod_ip
     assert found["PADDLE_CURRENT_IP"] == "$(POD_IP)"
     assert found["PADDLE_CURRENT_ENDPOINT"] == "$(POD_IP):36000"
 
 
-def test_pod_on_its_hosts_network_is_told_its_own_port() -> None:
+def test_pod_on_its_hosts_network_is_told_its_own_port():
     job = a_job().with_workers(1).with_spec(intranet="Host")
     found = env(job.with_status(hostPorts={"train-worker-0": 30100}))
     assert found["PADDLE_PORT"] == "30100"
@@ -64,31 +64,31 @@ def test_pod_on_its_hosts_network_is_told_its_own_port() -> None:
     ("resources", "device"),
     [({}, "cpu"), ({"limits": {"nvidia.com/gpu": 1}}, "gpu"), ({"limits": {"cpu": 1}}, "cpu")],
 )
-def test_device_follows_the_limits(resources: Raw, device: str) -> None:
+def test_device_follows_the_limits(resources, device):
     template = {"spec": {"containers": [{"name": "paddle", "resources": resources}]}}
     job = a_job().with_ps(1).with_workers(1).with_heter(1, template)
     assert env(job, Role.HETER)["HETER_DEVICE_TYPE"] == device
 
 
-def test_trainer_asks_for_a_key_that_only_its_own_jobs_config_map_has() -> None:
+def test_trainer_asks_for_a_key_that_only_its_own_jobs_config_map_has():
     key = {"name": "train-attempt-3", "key": "PADDLE_RENDEZVOUS_0123abcd_uid"}
     found = env(a_job().with_workers(2).with_status(attempt=3))
     assert found["PADDLE_RENDEZVOUS"] == {"configMapKeyRef": key}
 
 
 @pytest.mark.parametrize("server", ["etcd.kube:2379", "dc1-etcd:2379", "10.0.0.1:2379", "a:2379"])
-def test_launcher_finds_the_host_of_the_etcd(server: str) -> None:
+def test_launcher_finds_the_host_of_the_etcd(server):
     """It strips the scheme's letters off the front, however many there are."""
     master = str(env(a_job().with_elastic_workers(2, 2, 3), server=server)["PADDLE_MASTER"])
     assert master.strip("etcd://").lower() == server  # noqa: B005 - as the launcher does
 
 
-def test_elastic_jobs_meet_in_the_etcd_of_their_namespace() -> None:
+def test_elastic_jobs_meet_in_the_etcd_of_their_namespace():
     job = a_job().with_elastic_workers(2, 2, 3).with_metadata(namespace="team-a")
     assert env(job, server="")["PADDLE_MASTER"] == "etcd://paddle-elastic-etcd.team-a:2379"
 
 
-def test_no_attempts_id_is_the_prefix_of_another() -> None:
+def test_no_attempts_id_is_the_prefix_of_another():
     ids = []
     for attempt in (1, 10, 100, 1000, 10_000):
         job = a_job().with_elastic_workers(2, 2, 3).with_status(attempt=attempt)
@@ -107,18 +107,18 @@ def merged(job: JobBuilder, *template: Raw) -> dict[str, object]:
 @pytest.mark.parametrize(
     "name", ["PADDLE_TRAINER_ID", "POD_IP", "TRAINING_ROLE", "PADDLE_TRAINER_ENDPOINTS"]
 )
-def test_owned_variables_are_dropped(name: str) -> None:
+def test_owned_variables_are_dropped(name):
     assert merged(PS_JOB, {"name": name, "value": "mine"}).get(name) != "mine"
 
 
 @pytest.mark.parametrize("name", ["PADDLE_MASTER", "PADDLE_JOB_ID", "PADDLE_NNODES", "PADDLE_RANK"])
-def test_launchers_variables_are_owned_by_elastic_jobs_alone(name: str) -> None:
+def test_launchers_variables_are_owned_by_elastic_jobs_alone(name):
     mine = {"name": name, "value": "mine"}
     assert merged(PS_JOB, mine)[name] == "mine"
     assert merged(a_job().with_elastic_workers(1, 1, 2), mine).get(name) != "mine"
 
 
-def test_users_variables_follow_so_that_references_resolve() -> None:
+def test_users_variables_follow_so_that_references_resolve():
     view = view_of(PS_JOB)
     own = build_env(view, "train-worker-0", Role.WORKER, 0)
     mine = {"name": "ME", "value": "$(PADDLE_CURRENT_ENDPOINT)"}
@@ -129,13 +129,13 @@ def test_users_variables_follow_so_that_references_resolve() -> None:
 @pytest.mark.parametrize(
     ("intranet", "kept"), [("PodIP", True), ("Service", True), ("Host", False)]
 )
-def test_template_chooses_the_port_where_all_share_one(intranet: str, kept: bool) -> None:
+def test_template_chooses_the_port_where_all_share_one(intranet, kept):
     port = {"name": "PADDLE_PORT", "value": "30236"}
     found = merged(a_job().with_workers(1).with_spec(intranet=intranet), port)
     assert (found["PADDLE_PORT"] == "30236") == kept
 
 
-def test_template_chooses_the_heter_device() -> None:
+def test_template_chooses_the_heter_device():
     job = a_job().with_ps(1).with_workers(1).with_heter(1)
     assert merged(job, {"name": "HETER_DEVICE_TYPE", "value": "xpu"})["HETER_DEVICE_TYPE"] == "xpu"
 
@@ -150,7 +150,7 @@ OVERRIDDEN = {
 
 
 @pytest.mark.parametrize(("entry", "told"), OVERRIDDEN.values(), ids=OVERRIDDEN)
-def test_overridden_variables_are_told(entry: Raw, told: list[str]) -> None:
+def test_overridden_variables_are_told(entry, told):
     assert overridden_variables(view_of(a_job().with_workers(2, with_env(entry)))) == told
 
 
@@ -164,21 +164,19 @@ def test_overridden_variables_are_told(entry: Raw, told: list[str]) -> None:
         pytest.param(a_job().with_elastic_workers(2, 2, 3), False, id="elastic"),
     ],
 )
-def test_workers_without_servers_are_given_the_rank_that_paddleformers_reads(
-    job: JobBuilder, has_rank: bool
-) -> None:
+def test_workers_without_servers_are_given_the_rank_that_paddleformers_reads(job, has_rank):
     assert env(job).get("RANK") == ("0" if has_rank else None)
     assert env(job)["PYTHONUNBUFFERED"] == "1"
 
 
 @pytest.mark.parametrize("name", ["RANK", "NNODES", "MASTER_ADDR", "PYTHONUNBUFFERED"])
-def test_a_template_that_ranks_its_workers_itself_wins_without_an_event(name: str) -> None:
+def test_a_template_that_ranks_its_workers_itself_wins_without_an_event(name):
     mine = {"name": name, "value": "mine"}
     assert merged(a_job().with_workers(2), mine)[name] == "mine"
     assert not overridden_variables(view_of(a_job().with_workers(2, with_env(mine))))
 
 
-def test_sidecars_variables_are_their_own() -> None:
+def test_sidecars_variables_are_their_own():
     template = a_template()
     entry = {"name": "PADDLE_TRAINER_ID", "value": "7"}
     template["spec"]["containers"].append({"name": "sidecar", "env": [entry]})

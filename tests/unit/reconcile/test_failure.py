@@ -67,16 +67,14 @@ ENDS = {
 @pytest.mark.parametrize(
     ("pod", "policy", "reason", "is_charged", "is_fatal"), ENDS.values(), ids=ENDS
 )
-def test_end_of_a_pod_is_judged(
-    pod: PodBuilder, policy: Raw | None, reason: Reason, is_charged: bool, is_fatal: bool
-) -> None:
+def test_end_of_a_pod_is_judged(pod, policy, reason, is_charged, is_fatal):
     incident = incident_of(started(pod, policy=policy))
     found = (incident.reason, incident.is_charged, incident.is_fatal)
     assert found == (reason, is_charged, is_fatal)
 
 
 @pytest.mark.parametrize("code", [0, 1, 15, 143, 137])
-def test_pod_being_deleted_is_never_charged(code: int) -> None:
+def test_pod_being_deleted_is_never_charged(code):
     incident = find_incident(started(a_pod(JOB).ended(code).deleting()))
     assert incident is None or (incident.reason, incident.is_charged) == (
         Reason.POD_VANISHED,
@@ -92,33 +90,31 @@ def test_pod_being_deleted_is_never_charged(code: int) -> None:
         pytest.param(FAIL_ON_DISRUPTED, Reason.POD_FAILURE_POLICY, False, True, id="fail-job"),
     ],
 )
-def test_policy_judges_an_evicted_pod_while_it_goes(
-    policy: Raw | None, reason: Reason, is_charged: bool, is_fatal: bool
-) -> None:
+def test_policy_judges_an_evicted_pod_while_it_goes(policy, reason, is_charged, is_fatal):
     pod = a_pod(JOB).running().deleting().with_condition("DisruptionTarget")
     incident = incident_of(started(pod, policy=policy))
     found = (incident.reason, incident.is_charged, incident.is_fatal)
     assert found == (reason, is_charged, is_fatal)
 
 
-def test_pod_that_ended_well_may_be_deleted() -> None:
+def test_pod_that_ended_well_may_be_deleted():
     assert find_incident(started(a_pod(JOB).ended(0).deleting())) is None
 
 
-def test_first_to_end_is_the_cause() -> None:
+def test_first_to_end_is_the_cause():
     first = a_pod(JOB, index=1).ended(139, seconds=5)
     incident = incident_of(started(a_pod(JOB).ended(1, seconds=6), first))
     assert incident.pod is not None
     assert incident.pod.name == "train-worker-1"
 
 
-def test_disruption_is_the_cause_among_those_that_end_at_once() -> None:
+def test_disruption_is_the_cause_among_those_that_end_at_once():
     evicted = a_pod(JOB, index=1).ended(143, seconds=5).with_condition("DisruptionTarget")
     incident = incident_of(started(a_pod(JOB).ended(1, seconds=5), evicted))
     assert not incident.is_charged
 
 
-def test_fatal_end_outweighs_an_earlier_one() -> None:
+def test_fatal_end_outweighs_an_earlier_one():
     fatal = a_pod(JOB, index=1).ended(42, seconds=9)
     incident = incident_of(started(a_pod(JOB).ended(1, seconds=5), fatal, policy=FAIL_ON_42))
     assert incident.is_fatal
@@ -143,13 +139,13 @@ def test_fatal_end_outweighs_an_earlier_one() -> None:
         ),
     ],
 )
-def test_loss_of_a_peer_ends_the_attempt(pods: list[PodBuilder], reason: Reason) -> None:
+def test_loss_of_a_peer_ends_the_attempt(pods, reason):
     job = a_job().with_workers(2).with_status(phase="Running").build()
     incident = incident_of(view_of(job, *pods))
     assert (incident.reason, incident.is_charged) == (reason, False)
 
 
-def test_pods_taken_for_gone_are_verified() -> None:
+def test_pods_taken_for_gone_are_verified():
     job = a_job().with_workers(2).with_status(phase="Running")
     incident = incident_of(view_of(job, a_pod(JOB).running()))
     assert incident.verify_gone == ("train-worker-1",)
@@ -164,11 +160,11 @@ def test_pods_taken_for_gone_are_verified() -> None:
         pytest.param([a_pod(JOB).running()], id="one-runs-before-the-last-is-created"),
     ],
 )
-def test_nothing_is_lost_before_addresses_are_told(pods: list[PodBuilder]) -> None:
+def test_nothing_is_lost_before_addresses_are_told(pods):
     assert find_incident(view_of(a_job().with_workers(2), *pods)) is None
 
 
-def test_missing_pod_is_a_loss_once_the_config_map_exists() -> None:
+def test_missing_pod_is_a_loss_once_the_config_map_exists():
     job = a_job().with_workers(2).build()
     waiting = a_pod(job).bound().with_address("10.0.1.1")
     incident = incident_of(view_of(job, waiting, config_maps=(a_config_map(),)))
@@ -184,9 +180,7 @@ def test_missing_pod_is_a_loss_once_the_config_map_exists() -> None:
         pytest.param("10.0.1.1:36000", Reason.ADDRESS_CHANGED, id="too-few"),
     ],
 )
-def test_address_that_peers_were_not_told_ends_the_attempt(
-    told: str, reason: Reason | None
-) -> None:
+def test_address_that_peers_were_not_told_ends_the_attempt(told, reason):
     job = a_job().with_workers(2).build()
     pods = [a_pod(job, index=index).running() for index in range(2)]
     maps = (a_config_map(PADDLE_TRAINER_ENDPOINTS=told),)
@@ -194,7 +188,7 @@ def test_address_that_peers_were_not_told_ends_the_attempt(
     assert (incident and incident.reason) == reason
 
 
-def test_former_job_s_config_map_on_a_node_ends_the_attempt() -> None:
+def test_former_job_s_config_map_on_a_node_ends_the_attempt():
     job = a_job().with_workers(1).build()
     text = "couldn't find key PADDLE_RENDEZVOUS_0123abcd_uid in ConfigMap default/train"
     pod = a_pod(job).bound().with_address("10.0.1.1").waiting("CreateContainerConfigError", text)
@@ -212,8 +206,8 @@ def test_former_job_s_config_map_on_a_node_ends_the_attempt() -> None:
     ],
 )
 def test_failure_of_a_pod_that_its_peers_look_for_elsewhere_is_not_charged(
-    told: str, policy: str | None, reason: Reason, is_charged: bool
-) -> None:
+    told, policy, reason, is_charged
+):
     rule = {"action": policy, "onExitCodes": {"operator": "In", "values": [1]}}
     spec = {"podFailurePolicy": {"rules": [rule]}} if policy else {}
     job = a_job().with_workers(1).with_spec(**spec).build()
@@ -224,18 +218,18 @@ def test_failure_of_a_pod_that_its_peers_look_for_elsewhere_is_not_charged(
     assert (incident.reason, incident.is_charged) == (reason, is_charged)
 
 
-def test_variables_of_another_version_are_no_change_of_address() -> None:
+def test_variables_of_another_version_are_no_change_of_address():
     job = a_job().with_workers(1).build()
     maps = (a_config_map(PADDLE_TRAINER_ENDPOINTS="10.0.1.1:36000", PADDLE_OF_OLD="1"),)
     assert find_incident(view_of(job, a_pod(job).running(), config_maps=maps)) is None
 
 
-def test_endpoints_that_are_not_kept_are_no_change_of_address() -> None:
+def test_endpoints_that_are_not_kept_are_no_change_of_address():
     job = a_job().with_workers(1).build()
     assert find_incident(view_of(job, a_pod(job).running(), config_maps=(a_config_map(),))) is None
 
 
-def test_failure_record_outlives_the_pod() -> None:
+def test_failure_record_outlives_the_pod():
     view = started(
         a_pod(JOB, index=1).ended(137, seconds=9, reason="OOMKilled", message="lines\n" * 900)
     )

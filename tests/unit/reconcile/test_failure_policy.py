@@ -4,7 +4,7 @@ import pytest
 
 from api.objects import Raw
 from reconcile.failure.policy import PolicyAction, match_policy
-from tests.memory.builders import PodBuilder, a_job, a_pod
+from tests.memory.builders import a_job, a_pod
 
 JOB = a_job().with_workers(1).build()
 
@@ -70,10 +70,10 @@ RULES = {
 
 
 @pytest.mark.parametrize(("rules", "pod", "action"), RULES.values(), ids=RULES)
-def test_first_matching_rule_decides(rules: list[Raw], pod: PodBuilder, action: str | None) -> None:
+def test_first_matching_rule_decides(rules, pod, action):
     wanted = PolicyAction(action) if action else None
     assert match_policy({"rules": rules}, pod.build()) == wanted
 
 
-def test_no_policy_matches_nothing() -> None:
+def test_no_policy_matches_nothing():
     assert match_policy(None, a_pod(JOB).ended(1).build()) is None

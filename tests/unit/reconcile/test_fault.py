@@ -30,18 +30,18 @@ LINES: dict[str, Fault | None] = {
 
 
 @pytest.mark.parametrize(("line", "fault"), LINES.items(), ids=LINES.keys())
-def test_kind_of_fault(line: str, fault: Fault | None) -> None:
+def test_kind_of_fault(line, fault):
     assert fault_of(line) is fault
 
 
-def test_pod_with_a_broken_device_is_named_before_one_that_failed_first() -> None:
+def test_pod_with_a_broken_device_is_named_before_one_that_failed_first():
     job = a_job().with_workers(2).build()
     said = ("RuntimeError: step failed", "OSError: CUDA error(214), uncorrectable ECC error")
     pods = [a_pod(job, index=n).ended(1, n, message=said[n]) for n in range(2)]
     assert find_culprit(list(view_of(job, *pods).pods.values())).index == 1
 
 
-def test_long_line_of_a_launcher_is_read_within_a_moment() -> None:
+def test_long_line_of_a_launcher_is_read_within_a_moment():
     began = time.process_time()
     assert fault_of("LAUNCH ERROR " + "nccl" * 1000) is None
     assert time.process_time() - began < 0.01

@@ -62,7 +62,7 @@ def submit_for_volcano(world: World, job: JobBuilder) -> None:
         pytest.param(volcano_job(), "kubernetes", GangKind.VOLCANO, id="template-over-flag"),
     ],
 )
-def test_gang_is_asked_for(job: JobBuilder, scheduling: str, kind: GangKind | None) -> None:
+def test_gang_is_asked_for(job, scheduling, kind):
     assert wanted_kind(view_of(job, settings=Settings(scheduling=scheduling))) is kind
 
 
@@ -76,11 +76,11 @@ def test_gang_is_asked_for(job: JobBuilder, scheduling: str, kind: GangKind | No
         pytest.param(a_job().with_elastic_workers(3, 2, 4), 2, id="elastic-least"),
     ],
 )
-def test_least_members(job: JobBuilder, least: int) -> None:
+def test_least_members(job, least):
     assert least_members(view_of(job)) == least
 
 
-def test_own_group_comes_first_and_names_the_job(world: World) -> None:
+def test_own_group_comes_first_and_names_the_job(world):
     policy = {"queue": "research", "priorityClass": "high", "minResources": {"cpu": "4"}}
     submit_for_volcano(world, a_job().with_ps(1).with_workers(2).with_spec(schedulingPolicy=policy))
     plan = world.work()
@@ -96,7 +96,7 @@ def test_own_group_comes_first_and_names_the_job(world: World) -> None:
     assert world.status()["podGroup"] == OWN
 
 
-def test_every_pod_joins_the_gang(volcano: World) -> None:
+def test_every_pod_joins_the_gang(volcano):
     volcano.put(pod_group())
     volcano.settle()
     for pod in volcano.of_kind("Pod"):
@@ -104,7 +104,7 @@ def test_every_pod_joins_the_gang(volcano: World) -> None:
         assert pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == "train"
 
 
-def test_users_group_is_used_as_it_is(volcano: World) -> None:
+def test_users_group_is_used_as_it_is(volcano):
     before = volcano.put(pod_group())
     volcano.run()
     volcano.kubelet.end_all("worker")
@@ -114,7 +114,7 @@ def test_users_group_is_used_as_it_is(volcano: World) -> None:
     assert volcano.get("PodGroup", "train") == before
 
 
-def test_users_group_gets_five_seconds_to_arrive(volcano: World) -> None:
+def test_users_group_gets_five_seconds_to_arrive(volcano):
     plan = volcano.settle()
     assert plan.requeue_after == 5
     assert volcano.names("Pod") == []
@@ -126,7 +126,7 @@ def test_users_group_gets_five_seconds_to_arrive(volcano: World) -> None:
     assert volcano.names("PodGroup") == ["train"]
 
 
-def test_own_group_stands_in_for_one_that_comes_late_and_stays(volcano: World) -> None:
+def test_own_group_stands_in_for_one_that_comes_late_and_stays(volcano):
     volcano.settle()
     volcano.after(5)
     assert (volcano.names("PodGroup"), len(volcano.names("Pod"))) == ([OWN], 3)
@@ -136,7 +136,7 @@ def test_own_group_stands_in_for_one_that_comes_late_and_stays(volcano: World) -
     assert volcano.status()["podGroup"] == OWN
 
 
-def test_users_group_that_is_deleted_is_told(volcano: World) -> None:
+def test_users_group_that_is_deleted_is_told(volcano):
     volcano.put(pod_group())
     volcano.settle()
     volcano.remove("PodGroup", "train")
@@ -146,7 +146,7 @@ def test_users_group_that_is_deleted_is_told(volcano: World) -> None:
     assert "is gone" in volcano.condition("Pending")["message"]
 
 
-def test_pods_decide_whose_group_it_is_where_status_is_behind(volcano: World) -> None:
+def test_pods_decide_whose_group_it_is_where_status_is_behind(volcano):
     volcano.put(pod_group())
     volcano.settle()
     volcano.change("PaddleJob", "train", lambda job: job["status"].update(podGroup=OWN))
@@ -155,7 +155,7 @@ def test_pods_decide_whose_group_it_is_where_status_is_behind(volcano: World) ->
     assert volcano.status()["podGroup"] == "train"
 
 
-def test_users_group_that_goes_while_the_job_runs_is_told_once(volcano: World) -> None:
+def test_users_group_that_goes_while_the_job_runs_is_told_once(volcano):
     volcano.put(pod_group())
     volcano.run()
     volcano.remove("PodGroup", "train")
@@ -166,14 +166,14 @@ def test_users_group_that_goes_while_the_job_runs_is_told_once(volcano: World) -
     assert [event.reason for event in volcano.told].count("PodGroupUnavailable") == 1
 
 
-def test_group_that_wants_more_than_there_is_holds_the_job(volcano: World) -> None:
+def test_group_that_wants_more_than_there_is_holds_the_job(volcano):
     volcano.put(pod_group(least=4))
     volcano.settle()
     assert volcano.names("Pod") == []
     assert volcano.condition("Pending")["reason"] == "PodGroupInvalid"
 
 
-def test_job_waits_for_volcano(world: World) -> None:
+def test_job_waits_for_volcano(world):
     world.begin(volcano_job())
     assert world.names("Pod") == []
     assert world.condition("Pending")["reason"] == "PodGroupUnavailable"
@@ -182,7 +182,7 @@ def test_job_waits_for_volcano(world: World) -> None:
     assert len(world.names("Pod")) == 3
 
 
-def test_least_members_follow_the_replicas(world: World) -> None:
+def test_least_members_follow_the_replicas(world):
     submit_for_volcano(world, a_job().with_workers(2).with_spec(suspend=True))
     world.settle()
     world.amend(suspend=False)
@@ -191,7 +191,7 @@ def test_least_members_follow_the_replicas(world: World) -> None:
     assert world.get("PodGroup", OWN)["spec"]["minMember"] == 2
 
 
-def test_own_group_that_is_deleted_comes_back(world: World) -> None:
+def test_own_group_that_is_deleted_comes_back(world):
     submit_for_volcano(world, a_job().with_workers(2))
     world.run()
     world.remove("PodGroup", OWN)
@@ -200,7 +200,7 @@ def test_own_group_that_is_deleted_comes_back(world: World) -> None:
 
 
 @pytest.mark.parametrize("end", ["complete", "suspend"])
-def test_own_group_gives_its_place_back(world: World, end: str) -> None:
+def test_own_group_gives_its_place_back(world, end):
     submit_for_volcano(world, a_job().with_workers(2))
     world.run()
     if end == "complete":
@@ -211,7 +211,7 @@ def test_own_group_gives_its_place_back(world: World, end: str) -> None:
     assert world.names("PodGroup") == []
 
 
-def test_group_stays_while_servers_of_an_ended_job_run(world: World) -> None:
+def test_group_stays_while_servers_of_an_ended_job_run(world):
     submit_for_volcano(world, a_job().with_ps(1).with_workers(1).with_spec(cleanPodPolicy="Never"))
     world.run()
     world.kubelet.end_all("worker")
@@ -219,7 +219,7 @@ def test_group_stays_while_servers_of_an_ended_job_run(world: World) -> None:
     assert world.names("PodGroup") == [OWN]
 
 
-def test_in_tree_gang_names_the_scheduling_group(world: World) -> None:
+def test_in_tree_gang_names_the_scheduling_group(world):
     world.settings = Settings(scheduling="kubernetes")
     world.gang_served = True
     world.begin(a_job().with_workers(2))
@@ -229,7 +229,7 @@ def test_in_tree_gang_names_the_scheduling_group(world: World) -> None:
     assert "schedulerName" not in spec
 
 
-def test_own_groups_name_is_valid_for_long_jobs() -> None:
+def test_own_groups_name_is_valid_for_long_jobs():
     name = own_name(view_of(a_job(name="j" * 63).with_role(Role.WORKER, 1)))
     assert len(name) == 63
     assert name.endswith("-0123abcd")

@@ -70,14 +70,14 @@ def without_the_new(child: Raw) -> Raw:
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_children_differ_by_nothing_but_the_new_variables(name: str) -> None:
+def test_children_differ_by_nothing_but_the_new_variables(name):
     found = json.loads(json.dumps(render(JOBS[name], NOW)))
     expected = json.loads(GOLDEN.read_text())[name]
     assert [without_the_new(child) for child in found] == expected
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_a_first_attempt_does_not_show_that_it_may_resume(name: str) -> None:
+def test_a_first_attempt_does_not_show_that_it_may_resume(name):
     job = {**JOBS[name], "spec": {**JOBS[name]["spec"], "resume": "Paddle", "stallPolicy": {}}}
     assert render(job, NOW) == render(JOBS[name], NOW)
 
@@ -93,7 +93,7 @@ def documented() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("text", list(documented()))
-def test_no_documented_job_changes_its_number_of_trainers(text: str) -> None:
+def test_no_documented_job_changes_its_number_of_trainers(text):
     for job in yaml.safe_load_all(text):
         if not job or job["kind"] != "PaddleJob" or "template" not in job["spec"]["worker"]:
             continue

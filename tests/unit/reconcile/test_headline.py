@@ -25,7 +25,7 @@ def headline(world: World) -> tuple[str, str]:
     return status.get("reason", ""), status.get("message", "")
 
 
-def test_waiting_job_tells_what_it_waits_for(world: World) -> None:
+def test_waiting_job_tells_what_it_waits_for(world):
     world.begin(a_job().with_workers(2))
     world.kubelet.bind("train-worker-0")
     world.kubelet.wait("train-worker-0", "ErrImagePull", NO_IMAGE)
@@ -35,7 +35,7 @@ def test_waiting_job_tells_what_it_waits_for(world: World) -> None:
     assert message.startswith(f"train-worker-0: ErrImagePull: {NO_IMAGE}")
 
 
-def test_restarting_job_tells_what_failed(world: World) -> None:
+def test_restarting_job_tells_what_failed(world):
     world.run(a_job().with_workers(2).with_spec(backoffLimit=1))
     world.kubelet.see_end("train-worker-1", 3)
     reason, message = headline(world)
@@ -44,9 +44,7 @@ def test_restarting_job_tells_what_failed(world: World) -> None:
 
 
 @pytest.mark.parametrize("missing", [(), ("reason", "message")], ids=["now", "older operator"])
-def test_restart_refused_by_quota_has_one_reason_in_all_tools(
-    world: World, missing: tuple[str, ...]
-) -> None:
+def test_restart_refused_by_quota_has_one_reason_in_all_tools(world, missing):
     world.run(a_job().with_workers(2).with_spec(backoffLimit=1))
     world.refused_kinds.add("Pod")
     world.kubelet.end("train-worker-1", 3)
@@ -65,7 +63,7 @@ def test_restart_refused_by_quota_has_one_reason_in_all_tools(
     ]
 
 
-def test_words_are_those_of_the_first_line_and_few(world: World) -> None:
+def test_words_are_those_of_the_first_line_and_few(world):
     world.begin(a_job().with_workers(1))
     world.kubelet.refuse_to_bind("train-worker-0", "x" * 5000)
     world.settle()
@@ -77,7 +75,7 @@ def test_words_are_those_of_the_first_line_and_few(world: World) -> None:
 @pytest.mark.parametrize(
     ("code", "phase", "reason"), [(0, "Completed", "WorkersSucceeded"), (1, "Failed", "PodFailed")]
 )
-def test_end_is_told_with_one_write(world: World, code: int, phase: str, reason: str) -> None:
+def test_end_is_told_with_one_write(world, code, phase, reason):
     world.run(a_job().with_workers(1))
     assert not world.condition(Condition.FINISHED)
     world.kubelet.end("train-worker-0", code)
@@ -90,7 +88,7 @@ def test_end_is_told_with_one_write(world: World, code: int, phase: str, reason:
     assert (world.phase(), headline(world)[0]) == (phase, reason)
 
 
-def test_job_that_ended_under_an_older_operator_is_not_written(world: World) -> None:
+def test_job_that_ended_under_an_older_operator_is_not_written(world):
     world.run(a_job().with_workers(1))
     world.kubelet.see_end("train-worker-0", 0)
     job = world.job()

@@ -15,7 +15,7 @@ FOUR_FOR_EACH = Settings(host_port_range=(30000, 30319))
 """Of 16 ranges one namespace may hold 4."""
 
 
-def test_every_pod_gets_a_range_of_its_own(world: World) -> None:
+def test_every_pod_gets_a_range_of_its_own(world):
     world.submit(a_job().with_ps(2).with_workers(2).with_spec(**HOST))
     plan = world.work()
     assert not plan.creates
@@ -28,7 +28,7 @@ def test_every_pod_gets_a_range_of_its_own(world: World) -> None:
         assert container["ports"][0]["hostPort"] == ports[name]
 
 
-def test_ranges_of_other_jobs_are_left_alone() -> None:
+def test_ranges_of_other_jobs_are_left_alone():
     settings = Settings(host_port_range=(30000, 30059), host_port_share=1)
     job = a_job().with_workers(2).with_spec(**HOST)
     view = view_of(job, settings=settings, taken_host_ports=frozenset({30020}))
@@ -38,18 +38,18 @@ def test_ranges_of_other_jobs_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize(("high", "count"), [(30018, 0), (30019, 1), (30039, 2), (60999, 1550)])
-def test_a_range_fits_whole(high: int, count: int) -> None:
+def test_a_range_fits_whole(high, count):
     settings = Settings(host_port_range=(30000, high))
     assert len(free_bases(view_of(a_job().with_workers(1), settings=settings))) == count
 
 
-def test_jobs_begin_at_different_places() -> None:
+def test_jobs_begin_at_different_places():
     first = free_bases(view_of(a_job(uid="one").with_workers(1)))
     other = free_bases(view_of(a_job(uid="two").with_workers(1)))
     assert first[0] != other[0]
 
 
-def test_job_without_free_ranges_waits_and_looks_again(world: World) -> None:
+def test_job_without_free_ranges_waits_and_looks_again(world):
     world.settings = Settings(host_port_range=(30000, 30039), host_port_share=1)
     world.taken_host_ports = frozenset({30020})
     plan = world.begin(a_job().with_workers(2).with_spec(**HOST))
@@ -61,7 +61,7 @@ def test_job_without_free_ranges_waits_and_looks_again(world: World) -> None:
     assert len(world.names("Pod")) == 2
 
 
-def test_pods_that_exist_keep_their_range() -> None:
+def test_pods_that_exist_keep_their_range():
     job = a_job().with_elastic_workers(2, 1, 2).with_spec(**HOST)
     job.with_status(attempt=1, hostPorts={"train-worker-0": 30100})
     transition = allocate_ports(view_of(job))
@@ -71,7 +71,7 @@ def test_pods_that_exist_keep_their_range() -> None:
     assert ports["train-worker-1"] != 30100
 
 
-def test_next_attempt_gets_new_ranges(world: World) -> None:
+def test_next_attempt_gets_new_ranges(world):
     world.run(a_job().with_workers(1).with_spec(**HOST))
     world.kubelet.evict("train-worker-0")
     world.work()
@@ -83,7 +83,7 @@ def test_next_attempt_gets_new_ranges(world: World) -> None:
     assert list(world.status()["hostPorts"]) == ["train-worker-0"]
 
 
-def test_one_namespace_gets_a_quarter_of_the_ranges(world: World) -> None:
+def test_one_namespace_gets_a_quarter_of_the_ranges(world):
     plan = world.begin(a_job().with_workers(388).with_spec(**HOST))
     assert "hostPorts" not in world.status()
     assert waits_for(world).startswith(
@@ -92,7 +92,7 @@ def test_one_namespace_gets_a_quarter_of_the_ranges(world: World) -> None:
     assert plan.requeue_after == 30
 
 
-def test_jobs_of_one_namespace_share_its_part(world: World) -> None:
+def test_jobs_of_one_namespace_share_its_part(world):
     world.settings = FOUR_FOR_EACH
     world.namespace_host_ports = 3
     world.begin(a_job().with_workers(2).with_spec(**HOST))
@@ -104,7 +104,7 @@ def test_jobs_of_one_namespace_share_its_part(world: World) -> None:
     assert len(world.status()["hostPorts"]) == 2
 
 
-def test_a_job_with_more_than_its_part_keeps_what_it_has(world: World) -> None:
+def test_a_job_with_more_than_its_part_keeps_what_it_has(world):
     world.settings = replace(FOUR_FOR_EACH, host_port_share=1)
     world.run(a_job().with_workers(6).with_spec(**HOST))
     ports = world.status()["hostPorts"]
@@ -114,7 +114,7 @@ def test_a_job_with_more_than_its_part_keeps_what_it_has(world: World) -> None:
     assert world.phase() == "Running"
 
 
-def test_refused_pods_hold_no_ranges(world: World) -> None:
+def test_refused_pods_hold_no_ranges(world):
     world.refused_kinds = {"Pod"}
     plan = world.begin(a_job().with_workers(2).with_spec(**HOST))
     assert "hostPorts" not in world.status()
@@ -129,7 +129,7 @@ def test_refused_pods_hold_no_ranges(world: World) -> None:
     assert len(world.status()["hostPorts"]) == len(world.names("Pod")) == 2
 
 
-def test_of_a_job_refused_in_part_the_pods_that_exist_keep_their_ranges(world: World) -> None:
+def test_of_a_job_refused_in_part_the_pods_that_exist_keep_their_ranges(world):
     refusal = Refusal("Pod", "train-worker-1", "Forbidden", "exceeded quota", 403)
     world.refusals[("Pod", "train-worker-1")] = refusal
     world.submit(a_job().with_workers(2).with_spec(**HOST))
@@ -143,7 +143,7 @@ def test_of_a_job_refused_in_part_the_pods_that_exist_keep_their_ranges(world: W
     assert len(world.status()["hostPorts"]) == len(world.names("Pod")) == 2
 
 
-def test_a_job_that_waits_for_its_gang_holds_no_ranges(world: World) -> None:
+def test_a_job_that_waits_for_its_gang_holds_no_ranges(world):
     world.begin(a_job().with_workers(2).with_spec(**HOST, schedulingPolicy={}))
     assert world.condition("Pending")["reason"] == "PodGroupUnavailable"
     assert "hostPorts" not in world.status()
@@ -152,13 +152,13 @@ def test_a_job_that_waits_for_its_gang_holds_no_ranges(world: World) -> None:
     assert len(world.status()["hostPorts"]) == len(world.names("Pod")) == 2
 
 
-def test_a_suspended_job_holds_no_ranges(world: World) -> None:
+def test_a_suspended_job_holds_no_ranges(world):
     world.run(a_job().with_workers(2).with_spec(**HOST))
     world.amend(suspend=True)
     assert "hostPorts" not in world.status()
 
 
-def test_an_elastic_job_gets_as_many_ranges_as_there_are(world: World) -> None:
+def test_an_elastic_job_gets_as_many_ranges_as_there_are(world):
     world.settings = replace(FOUR_FOR_EACH, elastic_server="etcd:2379")
     world.namespace_host_ports = 1
     plan = world.begin(a_job().with_elastic_workers(5, 2, 5).with_spec(**HOST))
@@ -170,7 +170,7 @@ def test_an_elastic_job_gets_as_many_ranges_as_there_are(world: World) -> None:
     assert sorted(world.status()["hostPorts"]) == ["train-worker-0", "train-worker-1"]
 
 
-def test_an_elastic_job_waits_for_the_ranges_of_its_least_workers(world: World) -> None:
+def test_an_elastic_job_waits_for_the_ranges_of_its_least_workers(world):
     world.settings = replace(FOUR_FOR_EACH, elastic_server="etcd:2379")
     world.namespace_host_ports = 3
     world.begin(a_job().with_elastic_workers(5, 2, 5).with_spec(**HOST))

@@ -17,33 +17,33 @@ from reconcile.model.indexes import format_indexes, parse_indexes
         pytest.param((0, 2, 4), "0,2,4", id="no-run"),
     ],
 )
-def test_indexes_are_written_as_runs(indexes: tuple[int, ...], text: str) -> None:
+def test_indexes_are_written_as_runs(indexes, text):
     assert format_indexes(indexes) == text
 
 
 @given(st.frozensets(st.integers(0, 200)))
-def test_what_is_written_reads_the_same(indexes: frozenset[int]) -> None:
+def test_what_is_written_reads_the_same(indexes):
     assert parse_indexes(format_indexes(indexes)) == indexes
 
 
 @pytest.mark.parametrize("text", ["a", "1-x", "1-2-3"])
-def test_other_text_is_refused(text: str) -> None:
+def test_other_text_is_refused(text):
     with pytest.raises(ValueError, match="invalid literal"):
         parse_indexes(text)
 
 
-def test_more_indexes_than_a_job_has_are_refused() -> None:
+def test_more_indexes_than_a_job_has_are_refused():
     with pytest.raises(ValueError, match="as many pods"):
         parse_indexes("0-99999999999999999999")
 
 
-def test_many_runs_are_no_more_than_one() -> None:
+def test_many_runs_are_no_more_than_one():
     runs = ",".join(f"{first}-{first + 9_999}" for first in range(0, 100_000, 10_000))
     with pytest.raises(ValueError, match="as many pods"):
         parse_indexes(runs)
 
 
 @pytest.mark.parametrize("runs", ["0-9999,", "9999-0,0-9999,"], ids=["a-run", "and-a-backward-one"])
-def test_a_run_that_is_listed_again_and_again_is_refused(runs: str) -> None:
+def test_a_run_that_is_listed_again_and_again_is_refused(runs):
     with pytest.raises(ValueError, match="as many pods"):
         parse_indexes(runs * 20_000)

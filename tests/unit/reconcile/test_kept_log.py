@@ -9,7 +9,7 @@ import pytest
 from reconcile.build.kept_log import MAX_BYTES, MAX_PACKED_BYTES, pack_log, unpack_log
 
 
-def test_a_usual_log_comes_back_whole() -> None:
+def test_a_usual_log_comes_back_whole():
     lines = [f"epoch 1 step {number} loss {1 / (number + 1)}" for number in range(200)]
     kept = {"binaryData": {"pod": pack_log("\n".join(lines).encode())}}
     assert unpack_log(kept, "pod") == lines
@@ -17,7 +17,7 @@ def test_a_usual_log_comes_back_whole() -> None:
 
 
 @pytest.mark.parametrize("end", [b"\n", b" "], ids=["lines", "one line"])
-def test_of_what_does_not_fit_the_end_is_kept(end: bytes) -> None:
+def test_of_what_does_not_fit_the_end_is_kept(end):
     log = b"".join(random.Random(1).randbytes(60).hex().encode() + end for _ in range(200))
     packed = pack_log(log)
     assert len(base64.b64decode(packed)) <= MAX_PACKED_BYTES
@@ -27,11 +27,11 @@ def test_of_what_does_not_fit_the_end_is_kept(end: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", ["?", "AAAA", base64.b64encode(b"x" * 99).decode()])
-def test_what_is_no_log_has_no_lines(data: str) -> None:
+def test_what_is_no_log_has_no_lines(data):
     assert unpack_log({"binaryData": {"pod": data}}, "pod") == []
 
 
-def test_a_bomb_takes_no_memory() -> None:
+def test_a_bomb_takes_no_memory():
     bomb = base64.b64encode(zlib.compress(b"x" * 10_000_000, wbits=31)).decode()
     (line,) = unpack_log({"binaryData": {"pod": bomb}}, "pod")
     assert len(line) == MAX_BYTES

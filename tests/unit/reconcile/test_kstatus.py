@@ -4,7 +4,7 @@ import pytest
 
 from api.objects import Raw
 from tests.memory.builders import a_job
-from tests.memory.world import World, writes_nothing
+from tests.memory.world import writes_nothing
 
 
 def judge(job: Raw) -> str:
@@ -23,7 +23,7 @@ def judge(job: Raw) -> str:
     return "Failed" if "Stalled" in is_true else "Current"
 
 
-def test_a_job_is_in_progress_until_it_runs(world: World) -> None:
+def test_a_job_is_in_progress_until_it_runs(world):
     world.begin(a_job().with_workers(2))
     assert judge(world.job()) == "InProgress"
     world.kubelet.place_all()
@@ -37,7 +37,7 @@ def test_a_job_is_in_progress_until_it_runs(world: World) -> None:
     assert (world.phase(), judge(world.job())) == ("Completed", "Current")
 
 
-def test_a_failed_job_is_failed_and_says_why(world: World) -> None:
+def test_a_failed_job_is_failed_and_says_why(world):
     world.run(a_job().with_workers(1))
     world.kubelet.see_end("train-worker-0", 3)
     assert judge(world.job()) == "Failed"
@@ -47,7 +47,7 @@ def test_a_failed_job_is_failed_and_says_why(world: World) -> None:
     }
 
 
-def test_a_restart_is_progress(world: World) -> None:
+def test_a_restart_is_progress(world):
     world.run(a_job().with_workers(1).with_spec(backoffLimit=1))
     world.kubelet.see_end("train-worker-0", 3)
     assert (world.phase(), judge(world.job())) == ("Restarting", "InProgress")
@@ -57,13 +57,13 @@ def test_a_restart_is_progress(world: World) -> None:
     assert judge(world.job()) == "Current"
 
 
-def test_a_suspended_job_is_in_progress_as_one_of_batch_is(world: World) -> None:
+def test_a_suspended_job_is_in_progress_as_one_of_batch_is(world):
     world.run(a_job().with_workers(1))
     world.amend(suspend=True)
     assert judge(world.job()) == "InProgress"
 
 
-def test_a_change_of_the_spec_is_observed(world: World) -> None:
+def test_a_change_of_the_spec_is_observed(world):
     world.run(a_job().with_workers(1))
     world.edit_spec(ttlSecondsAfterFinished=60)
     assert judge(world.job()) == "InProgress"
@@ -72,7 +72,7 @@ def test_a_change_of_the_spec_is_observed(world: World) -> None:
 
 
 @pytest.mark.parametrize("phase", ["Running", "Failed"])
-def test_an_upgrade_writes_nothing_to_settled_jobs(world: World, phase: str) -> None:
+def test_an_upgrade_writes_nothing_to_settled_jobs(world, phase):
     world.run(a_job().with_workers(1))
     if phase == "Failed":
         world.kubelet.see_end("train-worker-0", 3)

@@ -42,7 +42,7 @@ def run(world: World, kueue: Kueue, job: JobBuilder | None = None) -> None:
     world.run()
 
 
-def test_job_is_held_with_one_workload(world: World, kueue: Kueue) -> None:
+def test_job_is_held_with_one_workload(world, kueue):
     world.begin(a_queued_job())
     workload = kueue.workload
     assert kueue.name == NAME
@@ -58,7 +58,7 @@ def test_job_is_held_with_one_workload(world: World, kueue: Kueue) -> None:
     assert "startTime" not in world.status()
 
 
-def test_wait_for_quota_is_counted_apart_from_the_start(world: World, kueue: Kueue) -> None:
+def test_wait_for_quota_is_counted_apart_from_the_start(world, kueue):
     world.begin(a_queued_job())
     world.advance(3600)
     run(world, kueue)
@@ -68,7 +68,7 @@ def test_wait_for_quota_is_counted_apart_from_the_start(world: World, kueue: Kue
 
 
 @pytest.mark.parametrize("reason", NEXT_STEPS)
-def test_held_job_says_kueues_words_and_what_to_do(world: World, kueue: Kueue, reason: str) -> None:
+def test_held_job_says_kueues_words_and_what_to_do(world, kueue, reason):
     world.begin(a_queued_job())
     kueue.hold(reason, "insufficient cpu")
     world.settle()
@@ -77,14 +77,14 @@ def test_held_job_says_kueues_words_and_what_to_do(world: World, kueue: Kueue, r
     assert world.names("Pod") == []
 
 
-def test_admitted_job_runs_and_says_so(world: World, kueue: Kueue) -> None:
+def test_admitted_job_runs_and_says_so(world, kueue):
     run(world, kueue, a_queued_job())
     assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
     assert world.status()["startTime"]
     assert kueue.condition("PodsReady") == "True"
 
 
-def test_pods_have_what_flavors_and_checks_assign(world: World, kueue: Kueue) -> None:
+def test_pods_have_what_flavors_and_checks_assign(world, kueue):
     taint = {"key": "gpu", "operator": "Exists"}
     flavor = {"nodeLabels": {"gpu": "a100"}, "tolerations": [taint]}
     world.unwatched_objects["ResourceFlavor", "a100"] = {"spec": flavor}
@@ -106,7 +106,7 @@ def test_pods_have_what_flavors_and_checks_assign(world: World, kueue: Kueue) ->
     assert spec["nodeSelector"] == {"zone": "1"}, "nobody writes to the job's spec"
 
 
-def test_flavor_against_the_users_selector_is_an_invalid_spec(world: World, kueue: Kueue) -> None:
+def test_flavor_against_the_users_selector_is_an_invalid_spec(world, kueue):
     world.unwatched_objects["ResourceFlavor", "f"] = {"spec": {"nodeLabels": {"gpu": "a100"}}}
     world.begin(a_queued_job(nodeSelector={"gpu": "h100"}))
     kueue.admit("f")
@@ -115,9 +115,7 @@ def test_flavor_against_the_users_selector_is_an_invalid_spec(world: World, kueu
     assert kueue.condition("Finished") == "True"
 
 
-def test_numbers_too_large_for_json_reach_the_api_server_too_large(
-    world: World, kueue: Kueue
-) -> None:
+def test_numbers_too_large_for_json_reach_the_api_server_too_large(world, kueue):
     """It refuses them by name; int() and JSON would raise, in every pass."""
     annotations = {f"{TOPOLOGY}slice-size": "9" * 5000, f"{TOPOLOGY}slice-required-topology": "r"}
     template = a_template() | {"metadata": {"annotations": annotations}}
@@ -149,9 +147,7 @@ def test_numbers_too_large_for_json_reach_the_api_server_too_large(
         ({"slice-required-topology": "rack", "slice-size": "two"}, {}),
     ],
 )
-def test_topology_that_templates_ask_for_is_asked_of_kueue(
-    world: World, kueue: Kueue, asked: Raw, request_: Raw
-) -> None:
+def test_topology_that_templates_ask_for_is_asked_of_kueue(world, kueue, asked, request_):
     annotations = {f"{TOPOLOGY}{key}": value for key, value in asked.items()}
     template = a_template() | {"metadata": {"annotations": annotations}}
     world.begin(a_job().with_workers(2, template).with_metadata(labels=dict(LABELS)))
@@ -175,9 +171,7 @@ def test_topology_that_templates_ask_for_is_asked_of_kueue(
     )
 
 
-def test_manager_of_multikueue_has_the_workload_and_nothing_else(
-    world: World, kueue: Kueue
-) -> None:
+def test_manager_of_multikueue_has_the_workload_and_nothing_else(world, kueue):
     job = a_queued_job().with_spec(managedBy="kueue.x-k8s.io/multikueue")
     world.begin(job)
     kueue.admit()
@@ -203,7 +197,7 @@ def test_manager_of_multikueue_has_the_workload_and_nothing_else(
 
 
 @pytest.mark.parametrize("wrong", ["", "another's", "more pods", "gone"])
-def test_workload_that_came_with_the_job_is_used(world: World, kueue: Kueue, wrong: str) -> None:
+def test_workload_that_came_with_the_job_is_used(world, kueue, wrong):
     elsewhere = World(settings=Settings(kueue=True), workloads_served=True)
     elsewhere.begin(a_queued_job().with_spec(managedBy="kueue.x-k8s.io/multikueue"))
     (made,) = elsewhere.of_kind(WORKLOAD)
@@ -236,7 +230,7 @@ def test_workload_that_came_with_the_job_is_used(world: World, kueue: Kueue, wro
 
 
 @pytest.mark.parametrize("kind", ["ResourceFlavor", "WorkloadPriorityClass"])
-def test_missing_right_or_object_is_named(world: World, kueue: Kueue, kind: str) -> None:
+def test_missing_right_or_object_is_named(world, kueue, kind):
     labels = LABELS | ({} if kind == FLAVOR else {"kueue.x-k8s.io/priority-class": "x"})
     world.unwatched_objects[kind, "x"] = {}
     world.begin(a_queued_job().with_metadata(labels=labels))
@@ -256,7 +250,7 @@ def test_missing_right_or_object_is_named(world: World, kueue: Kueue, kind: str)
     assert f"there is no {kind} x; next: have it created" in told["message"]
 
 
-def test_evicted_job_gives_quota_back_when_no_pod_is_left(world: World, kueue: Kueue) -> None:
+def test_evicted_job_gives_quota_back_when_no_pod_is_left(world, kueue):
     run(world, kueue, a_queued_job())
     world.after(60)
     kueue.evict()
@@ -281,7 +275,7 @@ def test_evicted_job_gives_quota_back_when_no_pod_is_left(world: World, kueue: K
     assert "failures" not in status
 
 
-def test_note_to_make_it_inactive_goes_with_the_quota(world: World, kueue: Kueue) -> None:
+def test_note_to_make_it_inactive_goes_with_the_quota(world, kueue):
     """Kueue writes it again while the pods stop; it would stop the job that its user resumes."""
     run(world, kueue, a_queued_job())
     world.change(WORKLOAD, kueue.name, lambda each: each["spec"].update(active=False))
@@ -295,9 +289,7 @@ def test_note_to_make_it_inactive_goes_with_the_quota(world: World, kueue: Kueue
     assert (requeued["status"], requeued["reason"]) == ("False", "Deactivated")
 
 
-def test_condition_that_came_meanwhile_is_kept(
-    world: World, kueue: Kueue, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_condition_that_came_meanwhile_is_kept(world, kueue, monkeypatch):
     run(world, kueue, a_queued_job())
     kueue.evict()
     world.settle()
@@ -317,7 +309,7 @@ def test_condition_that_came_meanwhile_is_kept(
     assert (raced, kueue.condition("Checked"), kueue.holds_quota) == ([NAME], "True", False)
 
 
-def test_hundred_evictions_leave_everything_as_at_first(world: World, kueue: Kueue) -> None:
+def test_hundred_evictions_leave_everything_as_at_first(world, kueue):
     run(world, kueue, a_queued_job())
 
     def shape() -> list[Raw]:
@@ -336,7 +328,7 @@ def test_hundred_evictions_leave_everything_as_at_first(world: World, kueue: Kue
     assert "failureCount" not in world.status()
 
 
-def test_end_is_reported_once_no_pod_runs(world: World, kueue: Kueue) -> None:
+def test_end_is_reported_once_no_pod_runs(world, kueue):
     run(world, kueue, a_queued_job())
     world.kubelet.see_end("train-worker-0", 0)
     assert kueue.workload["status"]["reclaimablePods"] == [{"name": "worker", "count": 1}]
@@ -345,7 +337,7 @@ def test_end_is_reported_once_no_pod_runs(world: World, kueue: Kueue) -> None:
     assert kueue.condition("Finished") == "True"
 
 
-def test_gang_restart_keeps_its_workload(world: World, kueue: Kueue) -> None:
+def test_gang_restart_keeps_its_workload(world, kueue):
     run(world, kueue, a_queued_job().with_spec(backoffLimit=3))
     uid = kueue.workload["metadata"]["uid"]
     world.kubelet.end("train-worker-0", 1)
@@ -354,7 +346,7 @@ def test_gang_restart_keeps_its_workload(world: World, kueue: Kueue) -> None:
     assert (kueue.workload["metadata"]["uid"], kueue.holds_quota) == (uid, True)
 
 
-def test_job_that_gives_its_room_back_keeps_its_quota(world: World, kueue: Kueue) -> None:
+def test_job_that_gives_its_room_back_keeps_its_quota(world, kueue):
     world.begin(a_queued_job())
     kueue.admit()
     world.settle()
@@ -369,7 +361,7 @@ def test_job_that_gives_its_room_back_keeps_its_quota(world: World, kueue: Kueue
     assert "admission" in kueue.workload["status"]
 
 
-def test_suspended_job_gives_its_quota_back(world: World, kueue: Kueue) -> None:
+def test_suspended_job_gives_its_quota_back(world, kueue):
     run(world, kueue, a_queued_job())
     world.amend(suspend=True)
     assert kueue.workload["spec"]["active"] is False
@@ -380,7 +372,7 @@ def test_suspended_job_gives_its_quota_back(world: World, kueue: Kueue) -> None:
     assert kueue.workload["spec"]["active"] is True
 
 
-def test_workload_that_kueue_stopped_stays_inactive(world: World, kueue: Kueue) -> None:
+def test_workload_that_kueue_stopped_stays_inactive(world, kueue):
     world.begin(a_queued_job())
     world.change(WORKLOAD, NAME, lambda w: w["spec"].update(active=False))
     world.settle()
@@ -389,7 +381,7 @@ def test_workload_that_kueue_stopped_stays_inactive(world: World, kueue: Kueue) 
 
 
 @pytest.mark.parametrize("field", ["template", "count by hand", "extra Workload"])
-def test_workload_that_does_not_fit_is_made_anew(world: World, kueue: Kueue, field: str) -> None:
+def test_workload_that_does_not_fit_is_made_anew(world, kueue, field):
     world.begin(a_queued_job())
     uid = kueue.workload["metadata"]["uid"]
     if field == "template":
@@ -405,7 +397,7 @@ def test_workload_that_does_not_fit_is_made_anew(world: World, kueue: Kueue, fie
     assert kueue.workload["spec"]["podSets"][0]["count"] == 2
 
 
-def test_deleted_workload_stops_the_job_and_is_made_again(world: World, kueue: Kueue) -> None:
+def test_deleted_workload_stops_the_job_and_is_made_again(world, kueue):
     run(world, kueue, a_queued_job())
     world.remove(WORKLOAD, NAME)
     world.settle()
@@ -414,7 +406,7 @@ def test_deleted_workload_stops_the_job_and_is_made_again(world: World, kueue: K
     assert (world.names("Pod"), kueue.name) == ([], NAME)
 
 
-def test_workload_without_our_owner_admits_nothing(world: World, kueue: Kueue) -> None:
+def test_workload_without_our_owner_admits_nothing(world, kueue):
     forged = {"kind": WORKLOAD, "apiVersion": "kueue.x-k8s.io/v1beta2", "spec": {"podSets": []}}
     world.put({**forged, "metadata": {"name": NAME, "labels": {}}})
     kueue.admit()
@@ -425,7 +417,7 @@ def test_workload_without_our_owner_admits_nothing(world: World, kueue: Kueue) -
     assert world.condition("Pending")["reason"] == "NameConflict"
 
 
-def test_workload_of_another_namespace_admits_nothing(world: World, kueue: Kueue) -> None:
+def test_workload_of_another_namespace_admits_nothing(world, kueue):
     world.begin(a_queued_job())
     metadata = kueue.workload["metadata"] | {"name": "forged", "namespace": "theirs", "uid": "f"}
     world.put({**kueue.workload, "metadata": metadata})
@@ -438,7 +430,7 @@ def test_workload_of_another_namespace_admits_nothing(world: World, kueue: Kueue
     assert world.names(WORKLOAD) == ["forged", NAME], "nobody else's is deleted"
 
 
-def test_label_that_changes_moves_a_held_job(world: World, kueue: Kueue) -> None:
+def test_label_that_changes_moves_a_held_job(world, kueue):
     world.begin(a_queued_job())
     labels = {"kueue.x-k8s.io/queue-name": "team-b"}
     world.change("PaddleJob", "train", lambda job: job["metadata"].update(labels=labels))
@@ -446,9 +438,7 @@ def test_label_that_changes_moves_a_held_job(world: World, kueue: Kueue) -> None
     assert kueue.workload["spec"]["queueName"] == "team-b"
 
 
-def test_label_that_changes_while_running_counts_when_the_job_is_queued_again(
-    world: World, kueue: Kueue
-) -> None:
+def test_label_that_changes_while_running_counts_when_the_job_is_queued_again(world, kueue):
     run(world, kueue, a_queued_job())
     labels = {"kueue.x-k8s.io/queue-name": "team-b"}
     world.change("PaddleJob", "train", lambda job: job["metadata"].update(labels=labels))
@@ -459,9 +449,7 @@ def test_label_that_changes_while_running_counts_when_the_job_is_queued_again(
     assert (kueue.holds_quota, kueue.workload["spec"]["queueName"]) == (False, "team-b")
 
 
-def test_label_that_goes_starts_a_held_job_but_keeps_the_quota_of_another(
-    world: World, kueue: Kueue
-) -> None:
+def test_label_that_goes_starts_a_held_job_but_keeps_the_quota_of_another(world, kueue):
     run(world, kueue, a_queued_job())
     world.change("PaddleJob", "train", lambda job: job["metadata"].update(labels={}))
     world.settle()
@@ -472,9 +460,7 @@ def test_label_that_goes_starts_a_held_job_but_keeps_the_quota_of_another(
     assert len(world.names("Pod")) == 2
 
 
-def test_without_workloads_a_held_job_says_so_and_a_running_one_runs(
-    world: World, kueue: Kueue
-) -> None:
+def test_without_workloads_a_held_job_says_so_and_a_running_one_runs(world, kueue):
     world.workloads_served = False
     world.begin(a_queued_job())
     assert world.condition("Pending")["reason"] == "QueueUnavailable"
@@ -487,7 +473,7 @@ def test_without_workloads_a_held_job_says_so_and_a_running_one_runs(
     assert (world.phase(), len(world.names("Pod"))) == ("Running", 2)
 
 
-def test_flag_taken_away_starts_a_held_job(world: World, kueue: Kueue) -> None:
+def test_flag_taken_away_starts_a_held_job(world, kueue):
     world.begin(a_queued_job())
     world.settings = Settings()
     world.workloads_served = False
@@ -495,7 +481,7 @@ def test_flag_taken_away_starts_a_held_job(world: World, kueue: Kueue) -> None:
     assert len(world.names("Pod")) == 2
 
 
-def test_priority_comes_from_the_class(world: World, kueue: Kueue) -> None:
+def test_priority_comes_from_the_class(world, kueue):
     job = a_queued_job().with_metadata(labels=LABELS | {"kueue.x-k8s.io/priority-class": "high"})
     world.begin(job)
     assert world.names(WORKLOAD) == []
@@ -506,7 +492,7 @@ def test_priority_comes_from_the_class(world: World, kueue: Kueue) -> None:
     assert kueue.workload["spec"]["priorityClassRef"]["name"] == "high"
 
 
-def test_elastic_job_runs_with_what_is_admitted(world: World, kueue: Kueue) -> None:
+def test_elastic_job_runs_with_what_is_admitted(world, kueue):
     job = a_job().with_elastic_workers(4, 2, 4).with_metadata(labels=dict(LABELS))
     world.begin(job)
     assert kueue.workload["spec"]["podSets"][0]["minCount"] == 2
@@ -515,7 +501,7 @@ def test_elastic_job_runs_with_what_is_admitted(world: World, kueue: Kueue) -> N
     assert len(world.names("Pod")) == 3
 
 
-def test_without_the_flag_pods_are_the_same(world: World, kueue: Kueue) -> None:
+def test_without_the_flag_pods_are_the_same(world, kueue):
     """Byte by byte, with the label and without, but for what differs between any two."""
     manifests = []
     for settings in (Settings(), Settings(kueue=True)):
@@ -534,7 +520,7 @@ def test_without_the_flag_pods_are_the_same(world: World, kueue: Kueue) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_killed_at_any_write_it_goes_on(seed: int) -> None:
+def test_killed_at_any_write_it_goes_on(seed):
     """With one Workload; the invariants see that no pod is made, or left, without quota."""
     rolls = random.Random(seed)
     for _ in range(10):

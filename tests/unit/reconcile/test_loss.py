@@ -35,7 +35,7 @@ def lost(world: World) -> list[Outcome]:
     return [outcome for outcome in world.counted if outcome.kind == "lost"]
 
 
-def test_time_from_the_failure_until_all_run_is_counted_once(world: World):
+def test_time_from_the_failure_until_all_run_is_counted_once(world):
     start(world)
     lose(world)
     assert world.status()["lostReason"] == "PodFailed"
@@ -46,14 +46,14 @@ def test_time_from_the_failure_until_all_run_is_counted_once(world: World):
     assert not {"lostSince", "lostReason"} & set(world.status())
 
 
-def test_the_failure_itself_is_where_it_begins(world: World):
+def test_the_failure_itself_is_where_it_begins(world):
     start(world)
     world.kubelet.end("train-worker-0", 1)
     world.after(5)
     assert world.status()["lostSince"] == stamp(60)
 
 
-def test_failures_before_all_run_again_go_on_with_the_first(world: World):
+def test_failures_before_all_run_again_go_on_with_the_first(world):
     start(world)
     lose(world)
     world.kubelet.place_all()
@@ -67,7 +67,7 @@ def test_failures_before_all_run_again_go_on_with_the_first(world: World):
     assert (outcome.reason, outcome.seconds) == ("PodFailed", 60.0)
 
 
-def test_a_second_loss_counts_for_itself(world: World):
+def test_a_second_loss_counts_for_itself(world):
     start(world)
     lose(world, 20)
     world.run()
@@ -77,7 +77,7 @@ def test_a_second_loss_counts_for_itself(world: World):
     assert [outcome.seconds for outcome in lost(world)] == [20.0, 40.0]
 
 
-def test_an_attempt_that_never_began_to_train_loses_nothing(world: World):
+def test_an_attempt_that_never_began_to_train_loses_nothing(world):
     world.begin(a_job().with_workers(2))
     asked = {ANNOTATION_RESTARTED_AT: "now"}
     world.change("PaddleJob", "train", lambda job: job["metadata"].update(annotations=asked))
@@ -86,7 +86,7 @@ def test_an_attempt_that_never_began_to_train_loses_nothing(world: World):
     assert "lostSince" not in world.status()
 
 
-def test_what_a_job_has_lost_at_its_end_is_counted(world: World):
+def test_what_a_job_has_lost_at_its_end_is_counted(world):
     start(world, activeDeadlineSeconds=100)
     lose(world, 40)
     world.settle()
@@ -94,7 +94,7 @@ def test_what_a_job_has_lost_at_its_end_is_counted(world: World):
     assert [outcome.seconds for outcome in lost(world)] == [40.0]
 
 
-def test_a_job_that_fails_for_good_has_lost_nothing_that_would_come_back(world: World):
+def test_a_job_that_fails_for_good_has_lost_nothing_that_would_come_back(world):
     world.run(a_job().with_workers(2))
     world.kubelet.end("train-worker-0", 1)
     world.after(30)
@@ -102,7 +102,7 @@ def test_a_job_that_fails_for_good_has_lost_nothing_that_would_come_back(world: 
     assert lost(world) == []
 
 
-def test_suspension_is_not_lost_time(world: World):
+def test_suspension_is_not_lost_time(world):
     start(world)
     lose(world, 10)
     world.amend(suspend=True)
@@ -112,7 +112,7 @@ def test_suspension_is_not_lost_time(world: World):
     assert [outcome.seconds for outcome in lost(world)] == [10.0]
 
 
-def test_a_clock_that_is_set_back_takes_no_time_away(world: World):
+def test_a_clock_that_is_set_back_takes_no_time_away(world):
     start(world)
     lose(world, 10)
     world.set_clock_back(3600)
@@ -122,7 +122,7 @@ def test_a_clock_that_is_set_back_takes_no_time_away(world: World):
     assert 0 <= outcome.seconds <= 10
 
 
-def test_a_reason_that_no_operator_has_written_makes_no_series(world: World):
+def test_a_reason_that_no_operator_has_written_makes_no_series(world):
     start(world)
     forged = {"lostSince": stamp(0), "lostReason": "Tea"}
     world.change("PaddleJob", "train", lambda job: job["status"].update(forged))
@@ -148,6 +148,6 @@ def test_a_reason_that_no_operator_has_written_makes_no_series(world: World):
         ({"limits": None}, 0),
     ],
 )
-def test_gpus_are_those_of_all_pods(resources: dict[str, Any], gpus: int):
+def test_gpus_are_those_of_all_pods(resources, gpus):
     template = a_template(containers=[{"name": "paddle", "resources": resources}])
     assert count_gpus(view_of(a_job().with_ps(2).with_workers(3, template))) == 3 * gpus

@@ -46,7 +46,7 @@ def counters(world: World) -> Raw:
     return {name: world.status()[name] for name in names if name in world.status()}
 
 
-def test_it_says_what_it_holds_and_where_and_until_when(world: World) -> None:
+def test_it_says_what_it_holds_and_where_and_until_when(world):
     place_one(world, a_job().with_workers(2))
     pending = world.condition("Pending")
     assert (pending["status"], pending["reason"]) == ("True", "PartlyPlaced")
@@ -55,7 +55,7 @@ def test_it_says_what_it_holds_and_where_and_until_when(world: World) -> None:
     assert "at 03:09:05Z the job deletes these" in pending["message"]
 
 
-def test_it_gives_back_what_it_holds_uncharged(world: World) -> None:
+def test_it_gives_back_what_it_holds_uncharged(world):
     place_one(world, a_job().with_workers(2))
     world.after(HELD_SECONDS - 1)
     assert world.names("Pod") == ["train-worker-0", "train-worker-1"]
@@ -68,7 +68,7 @@ def test_it_gives_back_what_it_holds_uncharged(world: World) -> None:
     assert "restarted" not in [outcome.kind for outcome in world.counted]
 
 
-def test_it_creates_all_pods_again_after_the_back_off(world: World) -> None:
+def test_it_creates_all_pods_again_after_the_back_off(world):
     place_one(world, a_job().with_workers(2))
     give_back(world)
     world.after(1)
@@ -81,7 +81,7 @@ def test_it_creates_all_pods_again_after_the_back_off(world: World) -> None:
     assert not {"givenBack", "givenBackAt"} & world.status().keys()
 
 
-def test_the_back_off_grows_while_the_job_does_not_run(world: World) -> None:
+def test_the_back_off_grows_while_the_job_does_not_run(world):
     world.begin(a_job().with_workers(2))
     for times in range(1, 4):
         place_one(world)
@@ -94,7 +94,7 @@ def test_the_back_off_grows_while_the_job_does_not_run(world: World) -> None:
     assert back_off_seconds("any-uid", 1000) <= 540
 
 
-def test_jobs_do_not_meet_again_and_again() -> None:
+def test_jobs_do_not_meet_again_and_again():
     waits = {round(back_off_seconds(f"uid-{job}", 1), 1) for job in range(100)}
     assert len(waits) > 50
     assert min(waits) >= 5.0
@@ -102,7 +102,7 @@ def test_jobs_do_not_meet_again_and_again() -> None:
     assert back_off_seconds("uid-1", 2) == back_off_seconds("uid-1", 2)
 
 
-def test_without_the_flag_it_holds_them() -> None:
+def test_without_the_flag_it_holds_them():
     world = World(Settings(give_back_after_seconds=0))
     place_one(world, a_job().with_workers(2))
     world.after(86400)
@@ -128,7 +128,7 @@ def _refuse_after_first(world: World) -> None:
         world.refused_kinds.add("Pod")
 
 
-def test_it_gives_back_what_a_quota_admits_of_it() -> None:
+def test_it_gives_back_what_a_quota_admits_of_it():
     scenario = over_quota()
     pending = scenario.world.condition("Pending")
     assert pending["reason"] == "PartlyPlaced"
@@ -141,7 +141,7 @@ def test_it_gives_back_what_a_quota_admits_of_it() -> None:
 
 
 @pytest.mark.parametrize("warm", [False, True], ids=["new process", "standby"])
-def test_a_new_leader_goes_on_with_the_time_that_has_passed(warm: bool) -> None:
+def test_a_new_leader_goes_on_with_the_time_that_has_passed(warm):
     scenario = over_quota()
     for _ in range(3):
         scenario.do({"do": "pass_time", "seconds": SETTINGS.give_back_after_seconds / 4})
@@ -153,7 +153,7 @@ def test_a_new_leader_goes_on_with_the_time_that_has_passed(warm: bool) -> None:
 
 @pytest.mark.parametrize("when", ["killed-before", "killed-after"])
 @pytest.mark.parametrize("write", range(14))
-def test_it_ends_the_same_whenever_its_operator_is_killed(write: int, when: str) -> None:
+def test_it_ends_the_same_whenever_its_operator_is_killed(write, when):
     scenario = Scenario()
     scenario.do({"do": "crowd_out", "name": "train-worker-1"})
     scenario.do({"do": "submit", "spec": {"workers": 2}})
@@ -176,7 +176,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_it_leaves_other_schedulers_and_elastic_jobs_alone(world: World, name: str) -> None:
+def test_it_leaves_other_schedulers_and_elastic_jobs_alone(world, name):
     world.volcano_served = True
     world.begin(OTHERS[name])
     world.after(10)  # the wait for the user's PodGroup
@@ -186,7 +186,7 @@ def test_it_leaves_other_schedulers_and_elastic_jobs_alone(world: World, name: s
     assert world.status()["attempt"] == 1
 
 
-def test_a_program_that_has_started_is_left_alone(world: World) -> None:
+def test_a_program_that_has_started_is_left_alone(world):
     place_one(world, a_job().with_workers(2))
     world.kubelet.restart("train-worker-0")
     world.after(86400)
@@ -200,7 +200,7 @@ IMAGES = {
 
 
 @pytest.mark.parametrize("error", IMAGES)
-def test_a_wrong_image_ends_it_as_soon_as_any_other_job(world: World, error: str) -> None:
+def test_a_wrong_image_ends_it_as_soon_as_any_other_job(world, error):
     place_one(world, a_job().with_workers(2))
     world.kubelet.wait("train-worker-0", error, "no such image")
     world.settle()
@@ -210,7 +210,7 @@ def test_a_wrong_image_ends_it_as_soon_as_any_other_job(world: World, error: str
     assert "no such image" in world.condition(Condition.FAILED)["message"]
 
 
-def test_pods_with_a_scheduling_gate_are_not_meant(world: World) -> None:
+def test_pods_with_a_scheduling_gate_are_not_meant(world):
     place_one(world, a_job().with_workers(2))
     gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
     world.change("Pod", "train-worker-1", lambda pod: pod["status"].update(conditions=[gated]))
@@ -218,7 +218,7 @@ def test_pods_with_a_scheduling_gate_are_not_meant(world: World) -> None:
     assert world.status()["attempt"] == 1
 
 
-def test_suspended_it_waits_for_nothing(world: World) -> None:
+def test_suspended_it_waits_for_nothing(world):
     place_one(world, a_job().with_workers(2))
     give_back(world)
     world.amend(suspend=True)
@@ -228,7 +228,7 @@ def test_suspended_it_waits_for_nothing(world: World) -> None:
     assert world.phase() == "Running"
 
 
-def test_a_deadline_ends_it_and_says_why(world: World) -> None:
+def test_a_deadline_ends_it_and_says_why(world):
     job = a_job().with_workers(2).with_spec(startingDeadlineSeconds=400)
     place_one(world, job)
     give_back(world)
@@ -240,7 +240,7 @@ def test_a_deadline_ends_it_and_says_why(world: World) -> None:
     assert "1 of 2 pods hold room" in failed["message"]
 
 
-def test_times_follow_a_clock_that_is_set_back(world: World) -> None:
+def test_times_follow_a_clock_that_is_set_back(world):
     place_one(world, a_job().with_workers(2))
     give_back(world)
     world.set_clock_back(86400)

@@ -31,13 +31,13 @@ def unscheduled(index: int, seconds: float) -> PodBuilder:
     )
 
 
-def test_pods_without_a_node_are_counted_since_the_first() -> None:
+def test_pods_without_a_node_are_counted_since_the_first():
     wait = wait_of(view_of(JOB, unscheduled(1, 60), unscheduled(0, 5)))
     assert wait.reason == "Unschedulable"
     assert wait.cause == f"2 of 4 pods unscheduled since 03:04:10Z: {NO_GPU}"
 
 
-def test_taken_name_is_told_before_a_quota_which_is_counted() -> None:
+def test_taken_name_is_told_before_a_quota_which_is_counted():
     wait = wait_of(view_of(JOB, refusals=(TAKEN, QUOTA)))
     assert (wait.reason, wait.more) == ("NameConflict", " (and 1 more)")
     assert wait.cause.startswith("ConfigMap train exists and does not belong to this job")
@@ -47,9 +47,7 @@ def test_taken_name_is_told_before_a_quota_which_is_counted() -> None:
     ("most", "never_fits"),
     [(None, False), ({}, True), ({"nvidia.com/gpu": 4}, True), ({"nvidia.com/gpu": 5}, False)],
 )
-def test_more_devices_than_any_node_has_are_not_waited_for(
-    most: dict[str, int] | None, never_fits: bool
-) -> None:
+def test_more_devices_than_any_node_has_are_not_waited_for(most, never_fits):
     template = a_template()
     (trainer,) = template["spec"]["containers"]
     trainer["resources"] = {"limits": {"nvidia.com/gpu": "4", "cpu": "1"}}
@@ -63,9 +61,7 @@ def test_more_devices_than_any_node_has_are_not_waited_for(
 
 
 @pytest.mark.parametrize(("asked", "fits"), [("1", True), ("2k", True), ("2001", False)])
-def test_thousands_of_devices_are_read_as_the_api_server_writes_them(
-    asked: str, fits: bool
-) -> None:
+def test_thousands_of_devices_are_read_as_the_api_server_writes_them(asked, fits):
     node = {"status": {"allocatable": {"vendor.com/slice": "2k", "cpu": "8"}}}
     pod_spec = {"containers": [{"resources": {"limits": {"vendor.com/slice": asked}}}]}
     found = too_many_devices(pod_spec, most_devices([devices_of(node)]))
@@ -76,9 +72,7 @@ def test_thousands_of_devices_are_read_as_the_api_server_writes_them(
     ("scheduler", "is_seen", "is_told"),
     [("volcanoo", False, True), ("volcanoo", True, False), ("default-scheduler", False, False)],
 )
-def test_scheduler_that_looks_at_no_pod_is_named(
-    scheduler: str, is_seen: bool, is_told: bool
-) -> None:
+def test_scheduler_that_looks_at_no_pod_is_named(scheduler, is_seen, is_told):
     job = a_job().with_workers(2, a_template(schedulerName=scheduler)).build()
     pods = [a_pod(job, index=index) for index in range(2)]
     told = wait_of(view_of(job, *(pod.bound() if is_seen else pod for pod in pods)))
@@ -86,7 +80,7 @@ def test_scheduler_that_looks_at_no_pod_is_named(
     assert told.cause.startswith(f"scheduler {scheduler} has not handled") == is_told
 
 
-def test_wait_does_not_rewrite_itself(world: World) -> None:
+def test_wait_does_not_rewrite_itself(world):
     world.begin(a_job().with_workers(2))
     world.kubelet.refuse_to_bind("train-worker-0", NO_GPU)
     world.settle()
@@ -103,7 +97,7 @@ def reported(hold: Hold) -> Raw:
     return job.with_status(conditions=[pending], waiting=waiting).build()
 
 
-def test_pull_that_is_tried_again_and_again_is_told_once() -> None:
+def test_pull_that_is_tried_again_and_again_is_told_once():
     failing = [a_pod(JOB, index=i).bound().waiting("ErrImagePull", "no such") for i in range(2)]
     hold = wait_of(view_of(JOB, *failing))
     told, job = hold.message, reported(hold)
@@ -112,7 +106,7 @@ def test_pull_that_is_tried_again_and_again_is_told_once() -> None:
     assert wait_of(view_of(job, waits[0])).message == told.replace(" (and 1 more)", "")
 
 
-def test_sentence_does_not_follow_the_order_of_news() -> None:
+def test_sentence_does_not_follow_the_order_of_news():
     pods = [
         a_pod(JOB, index=index).with_condition("PodScheduled", "False", message=f"no {index}")
         for index in range(2)
@@ -121,7 +115,7 @@ def test_sentence_does_not_follow_the_order_of_news() -> None:
     assert wait_of(view_of(JOB, *reversed(pods))).message == told
 
 
-def test_pod_that_was_told_of_stays_the_one() -> None:
+def test_pod_that_was_told_of_stays_the_one():
     late, early = (a_pod(JOB, index=i).bound().waiting("ErrImagePull", "no such") for i in range(2))
     hold = wait_of(view_of(JOB, early))
     now = wait_of(view_of(reported(hold), late, early))
@@ -139,7 +133,7 @@ def begin_without_room(world: World, message: str) -> str:
     return name
 
 
-def test_pod_group_that_is_not_let_in_is_told(world: World) -> None:
+def test_pod_group_that_is_not_let_in_is_told(world):
     name = begin_without_room(world, "queue default is full")
     world.settle()
     pending = world.condition("Pending")
@@ -151,7 +145,7 @@ def test_pod_group_that_is_not_let_in_is_told(world: World) -> None:
     assert told == "PodGroup not enqueued: queue default is full"
 
 
-def test_pod_group_that_waited_once_is_not_told_of_placed_pods(world: World) -> None:
+def test_pod_group_that_waited_once_is_not_told_of_placed_pods(world):
     """Volcano adds the condition Scheduled then, and leaves this one true."""
     begin_without_room(world, "2/2 tasks in gang ...")
     for pod in ("train-worker-0", "train-worker-1"):
@@ -161,7 +155,7 @@ def test_pod_group_that_waited_once_is_not_told_of_placed_pods(world: World) -> 
     assert world.condition("Pending")["reason"] == "WaitingForPods"
 
 
-def test_refusal_is_told_once(world: World) -> None:
+def test_refusal_is_told_once(world):
     refusal = Refusal("Pod", "train-worker-1", "Forbidden", "no", 403)
     world.refusals[refusal.child] = refusal
     world.begin(a_job().with_workers(2))

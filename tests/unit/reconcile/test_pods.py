@@ -59,7 +59,7 @@ STATES = {
 
 
 @pytest.mark.parametrize(("pod", "state"), STATES.values(), ids=STATES)
-def test_trainer_decides_the_state(pod: PodBuilder, state: PodState) -> None:
+def test_trainer_decides_the_state(pod, state):
     assert view(pod).state is state
 
 
@@ -71,7 +71,7 @@ def test_trainer_decides_the_state(pod: PodBuilder, state: PodState) -> None:
         pytest.param([], "paddle", id="none"),
     ],
 )
-def test_trainer_is_named_paddle_or_the_first(names: list[str], trainer: str) -> None:
+def test_trainer_is_named_paddle_or_the_first(names, trainer):
     assert trainer_name({"containers": [{"name": name} for name in names]}) == trainer
 
 
@@ -101,13 +101,11 @@ DISRUPTIONS = {
 @pytest.mark.parametrize(
     ("pod", "is_disrupted", "has_lost_node"), DISRUPTIONS.values(), ids=DISRUPTIONS
 )
-def test_cluster_is_told_from_program(
-    pod: PodBuilder, is_disrupted: bool, has_lost_node: bool
-) -> None:
+def test_cluster_is_told_from_program(pod, is_disrupted, has_lost_node):
     assert (view(pod).is_disrupted, view(pod).has_lost_node) == (is_disrupted, has_lost_node)
 
 
-def test_failed_init_container_is_the_pods_end() -> None:
+def test_failed_init_container_is_the_pods_end():
     failed = {"terminated": {"exitCode": 7, "message": "no data"}}
     pod = a_pod(JOB).bound().with_status(phase="Failed").with_init_container("fetch", failed)
     end = view(pod).end
@@ -123,6 +121,6 @@ def test_failed_init_container_is_the_pods_end() -> None:
         pytest.param({"batch.paddlepaddle.org/index": "-1"}, id="index"),
     ],
 )
-def test_labels_tampered_with_read_as_no_pod_of_ours(labels: dict[str, str]) -> None:
+def test_labels_tampered_with_read_as_no_pod_of_ours(labels):
     pod = view(a_pod(JOB).with_labels(**labels))
     assert pod.role is None or pod.attempt == 0 or pod.index == -1

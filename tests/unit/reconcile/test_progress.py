@@ -144,15 +144,13 @@ FORMATS: dict[str, tuple[str, int | None, int | None, str | None, str | None]] =
 
 
 @pytest.mark.parametrize(("text", "step", "total", "loss", "rate"), FORMATS.values(), ids=FORMATS)
-def test_a_format_is_read(
-    text: str, step: int | None, total: int | None, loss: str | None, rate: str | None
-) -> None:
+def test_a_format_is_read(text, step, total, loss, rate):
     progress = read(*text.split("\n"))
     assert (progress.step, progress.total, progress.samples_per_second) == (step, total, rate)
     assert {name.lower(): value for name, value in progress.metrics}.get("loss") == loss
 
 
-def test_each_pattern_is_the_first_for_some_format() -> None:
+def test_each_pattern_is_the_first_for_some_format():
     lines = [line for text, *_ in FORMATS.values() for line in text.split("\n")]
     first = {
         next((tool for tool, p in STEP_PATTERNS.items() if p.search(line.lower())), "")
@@ -204,31 +202,31 @@ ODD: dict[str, tuple[list[str], int | None, int | None]] = {
 
 
 @pytest.mark.parametrize(("texts", "step", "total"), ODD.values(), ids=ODD)
-def test_an_odd_log(texts: list[str], step: int | None, total: int | None) -> None:
+def test_an_odd_log(texts, step, total):
     progress = read(*texts)
     assert (progress.step, progress.total) == (step, total)
 
 
-def test_numbers_are_shown_only_if_they_are_some() -> None:
+def test_numbers_are_shown_only_if_they_are_some():
     progress = read("step 1 loss: nan, lr: 1e400, acc: 0.5x, " + "n" * 41 + ": 1, über: 2, loſs 3")
     assert progress.metrics == (("loss", "nan"),)
 
 
-def test_eight_numbers_are_kept() -> None:
+def test_eight_numbers_are_kept():
     names = [f"m{i}" for i in range(12)]
     progress = read("step 1 " + " ".join(f"{name}=1" for name in names))
     assert [name for name, _ in progress.metrics] == names[:8]
 
 
 @pytest.mark.parametrize("ahead", [timedelta(), timedelta(hours=1)], ids=["right", "an-hour-ahead"])
-def test_the_end_is_reckoned_from_the_steps_own_times(ahead: timedelta) -> None:
+def test_the_end_is_reckoned_from_the_steps_own_times(ahead):
     progress = read("step 10/100", "step 20/100", "step 20/100", start=START + ahead)
     assert progress.remaining_seconds == 80
     assert progress.last_step_time == START + ahead + timedelta(seconds=10)
     assert progress.last_output_time == START + ahead + timedelta(seconds=20)
 
 
-def test_the_pace_is_that_of_the_last_minutes_and_steps() -> None:
+def test_the_pace_is_that_of_the_last_minutes_and_steps():
     """After steps in a second, steps in a minute, and after those a few that take an hour."""
     quick, slow, slowest = 1000 * [1], 30 * [60], 5 * [3600]
     reader, time, left = ProgressReader(), START, []
@@ -240,7 +238,7 @@ def test_the_pace_is_that_of_the_last_minutes_and_steps() -> None:
     assert 60 < pace[-1] < 3600
 
 
-def test_lines_that_come_together_say_nothing_of_the_pace() -> None:
+def test_lines_that_come_together_say_nothing_of_the_pace():
     """PaddlePaddle's launcher copies a log every 2 s."""
 
     def chunk(first: int, seconds: float) -> list[Line]:
@@ -268,25 +266,23 @@ RUNS = "LAUNCH INFO 2026-11-23 08:14:16,201 Run Pod: gbkuxk, replicas 2, status 
     ],
     ids=["thrice", "the last three", "the same step", "twice", "a step", "marked"],
 )
-def test_launchers_that_form_again_and_again_are_noticed(
-    texts: list[str], formed_at: int | None
-) -> None:
+def test_launchers_that_form_again_and_again_are_noticed(texts, formed_at):
     since = None if formed_at is None else START + timedelta(seconds=formed_at)
     assert read(*texts).forming_since == since
 
 
-def test_a_percentage_of_a_bar_is_no_number_of_the_training() -> None:
+def test_a_percentage_of_a_bar_is_no_number_of_the_training():
     assert read(f"train: 33%{BAR}2/6 [0:1, loss=0.3]").metrics == (("loss", "0.3"),)
 
 
-def test_after_a_step_back_the_pace_is_unknown() -> None:
+def test_after_a_step_back_the_pace_is_unknown():
     assert read("step 10/100", "step 20/100", "step 5/100").remaining_seconds is None
 
 
 SAVING = "Saving model checkpoint to ./out/checkpoint-20"
 
 
-def test_a_checkpoint_counts_once_a_later_step_was_made() -> None:
+def test_a_checkpoint_counts_once_a_later_step_was_made():
     assert read("step 20", SAVING, "step 20").checkpoint is None
     checkpoint = read("step 20", SAVING, "step 21").checkpoint
     assert checkpoint
@@ -294,13 +290,13 @@ def test_a_checkpoint_counts_once_a_later_step_was_made() -> None:
     assert checkpoint.time == START + timedelta(seconds=10)
 
 
-def test_a_path_that_cannot_be_printed_is_left_out() -> None:
+def test_a_path_that_cannot_be_printed_is_left_out():
     checkpoint = read("step 20", SAVING.replace("out", "öut"), "step 21").checkpoint
     assert checkpoint
     assert checkpoint.path == ""
 
 
-def test_quiet_ends_after_six_hours() -> None:
+def test_quiet_ends_after_six_hours():
     assert read("paddlejob: step=1 quiet=600").quiet_until == START + timedelta(seconds=600)
     assert read("paddlejob: step=1 quiet=9999999").quiet_until == START + timedelta(hours=6)
 
@@ -323,7 +319,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
+def test_hostile_text_costs_no_more_than_its_length(piece):
     def seconds(size: int) -> float:
         lines = [Line(START, (piece * size)[:size])] * 40
         started = [time.process_time()]
@@ -336,6 +332,6 @@ def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
 
 
 @pytest.mark.parametrize("year", ["0001", "9999"])
-def test_times_at_the_end_of_the_calendar_are_no_times(year: str) -> None:
+def test_times_at_the_end_of_the_calendar_are_no_times(year):
     """Nothing can be added to them or taken away."""
     assert read_lines(f"{year}-01-01T00:00:00Z step 1\n".encode()) == []

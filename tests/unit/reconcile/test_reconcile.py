@@ -8,10 +8,10 @@ from api.objects import format_time
 from reconcile.model.plan import Plan, Refusal
 from reconcile.reconcile import reconcile
 from tests.memory.builders import NOW, a_job, stamp
-from tests.memory.world import World, writes_nothing
+from tests.memory.world import writes_nothing
 
 
-def test_servers_are_created_before_workers(world: World) -> None:
+def test_servers_are_created_before_workers(world):
     world.submit(a_job().with_ps(2).with_workers(2).with_heter(1))
     plan = world.work()
     assert [[create.name for create in group] for group in plan.creates] == [
@@ -21,7 +21,7 @@ def test_servers_are_created_before_workers(world: World) -> None:
     ]
 
 
-def test_start_of_a_job_costs_no_more_than_it_must(world: World) -> None:
+def test_start_of_a_job_costs_no_more_than_it_must(world):
     verbs: list[str] = []
     world.before_write = verbs.append
     world.spares_writes = True
@@ -40,7 +40,7 @@ def test_start_of_a_job_costs_no_more_than_it_must(world: World) -> None:
 
 
 @pytest.mark.parametrize("stage", ["Pending", "Running", "Completed", "Failed", "Suspended"])
-def test_settled_job_costs_nothing(world: World, stage: str) -> None:
+def test_settled_job_costs_nothing(world, stage):
     world.submit(a_job().with_ps(1).with_workers(2))
     if stage != "Pending":
         world.run()
@@ -54,7 +54,7 @@ def test_settled_job_costs_nothing(world: World, stage: str) -> None:
     assert writes_nothing(world.work())
 
 
-def test_pod_deleted_before_the_start_comes_back(world: World) -> None:
+def test_pod_deleted_before_the_start_comes_back(world):
     world.begin(a_job().with_workers(2))
     world.remove("Pod", "train-worker-1")
     world.settle()
@@ -62,7 +62,7 @@ def test_pod_deleted_before_the_start_comes_back(world: World) -> None:
     assert world.status()["attempt"] == 1
 
 
-def test_foreign_object_is_left_alone(world: World) -> None:
+def test_foreign_object_is_left_alone(world):
     foreign = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -86,9 +86,7 @@ def test_foreign_object_is_left_alone(world: World) -> None:
         pytest.param("old-uid", "Pending", "PodsTerminating", id="a-former-jobs"),
     ],
 )
-def test_no_trainer_starts_with_a_namesakes_config_map(
-    world: World, owner: str | None, phase: str, reason: str
-) -> None:
+def test_no_trainer_starts_with_a_namesakes_config_map(world, owner, phase, reason):
     if owner is None:
         world.put({"kind": "ConfigMap", "metadata": {"name": "train"}, "data": {"MINE": "1"}})
     else:
@@ -104,7 +102,7 @@ def test_no_trainer_starts_with_a_namesakes_config_map(
     assert world.phase() == "Running"
 
 
-def test_pods_of_a_former_job_are_not_ours(world: World) -> None:
+def test_pods_of_a_former_job_are_not_ours(world):
     """The collector has not come round to them yet; they end as the new job waits."""
     world.run(a_job(uid="old-uid").with_workers(1))
     world.kubelet.end("train-worker-0", 0)
@@ -120,18 +118,18 @@ def test_pods_of_a_former_job_are_not_ours(world: World) -> None:
     assert world.phase() == "Running"
 
 
-def test_job_of_another_controller_is_left_alone(world: World) -> None:
+def test_job_of_another_controller_is_left_alone(world):
     world.submit(a_job().with_workers(1).with_spec(managedBy="example.com/other"))
     assert writes_nothing(world.work())
 
 
-def test_job_managed_by_this_operator_by_name_is_run(world: World) -> None:
+def test_job_managed_by_this_operator_by_name_is_run(world):
     ours = "paddlejob.batch.paddlepaddle.org/operator"
     world.begin(a_job().with_workers(1).with_spec(managedBy=ours))
     assert world.names("Pod") == ["train-worker-0"]
 
 
-def test_job_being_deleted_gets_no_children(world: World) -> None:
+def test_job_being_deleted_gets_no_children(world):
     world.run(a_job().with_workers(2))
     world.change("PaddleJob", "train", lambda j: j["metadata"].update(deletionTimestamp=stamp()))
     world.kubelet.vanish("train-worker-0")
@@ -140,7 +138,7 @@ def test_job_being_deleted_gets_no_children(world: World) -> None:
     assert world.names("Pod") == ["train-worker-1"]
 
 
-def test_status_written_on_an_old_view_is_refused(world: World) -> None:
+def test_status_written_on_an_old_view_is_refused(world):
     """A new leader's cache shows the job as it ran; its predecessor has completed it since."""
     world.run(a_job().with_workers(1))
     stale = world.observe()
@@ -151,7 +149,7 @@ def test_status_written_on_an_old_view_is_refused(world: World) -> None:
     assert world.phase() == "Completed"
 
 
-def test_status_that_was_wiped_is_told_from_the_pods(world: World) -> None:
+def test_status_that_was_wiped_is_told_from_the_pods(world):
     world.run(a_job().with_workers(1))
     world.kubelet.evict("train-worker-0")
     world.settle()
@@ -165,7 +163,7 @@ def test_status_that_was_wiped_is_told_from_the_pods(world: World) -> None:
     assert world.kubelet.uid("train-worker-0") == before
 
 
-def test_pod_whose_labels_were_tampered_with_is_replaced(world: World) -> None:
+def test_pod_whose_labels_were_tampered_with_is_replaced(world):
     world.begin(a_job().with_workers(1))
     before = world.kubelet.uid("train-worker-0")
     attempt = "batch.paddlepaddle.org/attempt"
@@ -174,7 +172,7 @@ def test_pod_whose_labels_were_tampered_with_is_replaced(world: World) -> None:
     assert world.kubelet.uid("train-worker-0") != before
 
 
-def test_pod_that_was_abandoned_is_not_touched(world: World) -> None:
+def test_pod_that_was_abandoned_is_not_touched(world):
     world.begin(a_job().with_workers(1))
     world.change("Pod", "train-worker-0", lambda pod: pod["metadata"].pop("ownerReferences"))
     before = world.get("Pod", "train-worker-0")
@@ -183,7 +181,7 @@ def test_pod_that_was_abandoned_is_not_touched(world: World) -> None:
     assert world.condition("Pending")["reason"] == "NameConflict"
 
 
-def test_spec_that_validation_refuses_ends_the_job_before_it_starts(world: World) -> None:
+def test_spec_that_validation_refuses_ends_the_job_before_it_starts(world):
     world.begin(a_job().with_ps(1))
     assert world.phase() == "Failed"
     assert world.condition("Failed")["reason"] == "InvalidSpec"
@@ -191,7 +189,7 @@ def test_spec_that_validation_refuses_ends_the_job_before_it_starts(world: World
     assert world.names("Pod") == []
 
 
-def test_overridden_variables_are_told_at_the_start(world: World) -> None:
+def test_overridden_variables_are_told_at_the_start(world):
     container = {"name": "paddle", "env": [{"name": "PADDLE_TRAINER_ID", "value": "7"}]}
     world.begin(a_job().with_workers(1, {"spec": {"containers": [container]}}))
     warning = next(event for event in world.told if event.type == "Warning")
@@ -199,13 +197,13 @@ def test_overridden_variables_are_told_at_the_start(world: World) -> None:
     assert "PADDLE_TRAINER_ID" in warning.message
 
 
-def test_no_more_is_created_after_a_refusal(world: World) -> None:
+def test_no_more_is_created_after_a_refusal(world):
     world.refusals[("Pod", "train-ps-0")] = Refusal("Pod", "train-ps-0", "Forbidden", "quota", 403)
     world.begin(a_job().with_ps(1).with_workers(2))
     assert world.names("Pod") == []
 
 
-def test_counts_alone_are_written_seldom(world: World) -> None:
+def test_counts_alone_are_written_seldom(world):
     world.begin(a_job().with_workers(3))
     world.kubelet.bind("train-worker-0")
     observed = replace(world.observe(), status_written_at=world.now)
@@ -214,7 +212,7 @@ def test_counts_alone_are_written_seldom(world: World) -> None:
     assert plan.requeue_after == 2
 
 
-def test_a_first_status_that_says_what_holds_the_pods_up_waits_less(world: World) -> None:
+def test_a_first_status_that_says_what_holds_the_pods_up_waits_less(world):
     world.submit(a_job().with_workers(2))
     refusal = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota: few", 403)
 
@@ -233,7 +231,7 @@ def test_a_first_status_that_says_what_holds_the_pods_up_waits_less(world: World
     assert "QuotaExceeded" in {each["reason"] for each in told["status"]["conditions"]}
 
 
-def test_a_first_status_waits_for_other_jobs_half_a_minute_at_most(world: World) -> None:
+def test_a_first_status_waits_for_other_jobs_half_a_minute_at_most(world):
     world.submit(a_job().with_workers(2))
     world.is_backlogged = True
     world.advance(seconds=27)
@@ -243,7 +241,7 @@ def test_a_first_status_waits_for_other_jobs_half_a_minute_at_most(world: World)
     assert world.phase() == "Pending"
 
 
-def test_a_first_status_that_was_deferred_waits_for_the_pods_then(world: World) -> None:
+def test_a_first_status_that_was_deferred_waits_for_the_pods_then(world):
     """Five seconds from the job's creation at most."""
     world.submit(a_job().with_workers(2))
     world.is_backlogged = True
@@ -255,13 +253,13 @@ def test_a_first_status_that_was_deferred_waits_for_the_pods_then(world: World) 
     assert world.phase() == "Pending"
 
 
-def test_a_first_status_waits_for_nothing_before_there_are_pods(world: World) -> None:
+def test_a_first_status_waits_for_nothing_before_there_are_pods(world):
     world.submit(a_job().with_workers(2))
     assert world.work().status is not None
 
 
 @pytest.mark.parametrize("field", ["activeDeadlineSeconds", "startingDeadlineSeconds"])
-def test_a_first_status_is_deferred_for_half_of_a_deadline(world: World, field: str) -> None:
+def test_a_first_status_is_deferred_for_half_of_a_deadline(world, field):
     world.submit(a_job().with_workers(1).with_spec(**{field: 6}))
     world.is_backlogged = True
     assert (world.work().status, world.work().requeue_after) == (None, 3)
@@ -271,7 +269,7 @@ def test_a_first_status_is_deferred_for_half_of_a_deadline(world: World, field: 
     assert world.work().requeue_after == 3
 
 
-def test_a_first_status_that_is_deferred_says_it_all_once_the_pods_run(world: World) -> None:
+def test_a_first_status_that_is_deferred_says_it_all_once_the_pods_run(world):
     world.submit(a_job().with_workers(2))
     world.is_backlogged = True
     first = world.work()

@@ -12,12 +12,12 @@ FUTURE = {"newer": {"since": 1}}
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_status_of_the_release_before_is_taken_on(name: str) -> None:
+def test_status_of_the_release_before_is_taken_on(name):
     assert recorded.follow(recorded.load(STATES[name])) == STATES[name]["steps"]
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_fields_of_a_later_release_change_no_step(name: str) -> None:
+def test_fields_of_a_later_release_change_no_step(name):
     world = recorded.load(STATES[name])
     status = world.status()
     conditions = [each | FUTURE for each in status["conditions"]]

@@ -35,7 +35,7 @@ def look(job: JobBuilder, child: Child, *pods: PodBuilder, is_delete: bool = Fal
         pytest.param(GANG, ("PodGroup", GROUP), id="its gang's group"),
     ],
 )
-def test_a_child_that_the_job_lacks(job: JobBuilder, child: Child) -> None:
+def test_a_child_that_the_job_lacks(job, child):
     view = look(job, child)
     assert [each.child for each in standing_refusals(view)] == [child]
     assert moot_refusals(view) == frozenset()
@@ -51,18 +51,18 @@ def test_a_child_that_the_job_lacks(job: JobBuilder, child: Child) -> None:
         pytest.param(JOB, ("PodGroup", GROUP), id="the group of a job that is no gang"),
     ],
 )
-def test_a_child_that_the_job_does_not_lack(job: JobBuilder, child: Child) -> None:
+def test_a_child_that_the_job_does_not_lack(job, child):
     view = look(job, child, a_pod(JOB.build(), index=1))
     assert standing_refusals(view) == ()
     assert moot_refusals(view) == {child}
 
 
-def test_pods_of_an_attempt_that_ends_are_no_longer_wanted() -> None:
+def test_pods_of_an_attempt_that_ends_are_no_longer_wanted():
     pods = (a_pod(JOB.build(), index=1), a_pod(JOB.build(), index=2, attempt=2))
     assert standing_refusals(look(JOB, ("Pod", "train-worker-0"), *pods)) == ()
 
 
-def test_a_delete_matters_while_the_child_is_there_and_is_to_go() -> None:
+def test_a_delete_matters_while_the_child_is_there_and_is_to_go():
     child = ("Pod", "train-ps-0")
     there = a_pod(JOB.build(), Role.PS, attempt=0)
     wanted = a_pod(JOB.build(), Role.PS)
@@ -71,7 +71,7 @@ def test_a_delete_matters_while_the_child_is_there_and_is_to_go() -> None:
     assert moot_refusals(look(JOB, child, is_delete=True)) == {child}
 
 
-def test_a_job_that_was_scaled_down_says_nothing_of_the_pod_that_was_refused(world: World) -> None:
+def test_a_job_that_was_scaled_down_says_nothing_of_the_pod_that_was_refused(world):
     world.refusals[("Pod", "train-worker-1")] = refused("Pod", "train-worker-1")
     world.begin(a_job().with_workers(2))
     assert world.condition("Pending")["reason"] == "CreateRefused"
@@ -90,7 +90,7 @@ def pause_of(world: World) -> float:
 @pytest.mark.parametrize(
     "fields", [{"suspend": True}, {"activeDeadlineSeconds": 1}], ids=["suspended", "ended"]
 )
-def test_a_job_that_wants_nothing_any_more_has_no_pause(world: World, fields: dict) -> None:
+def test_a_job_that_wants_nothing_any_more_has_no_pause(world, fields):
     world.refused_kinds = {"Pod"}
     world.begin(a_job().with_workers(2))
     assert pause_of(world) > 0
@@ -114,7 +114,7 @@ def test_a_job_that_wants_nothing_any_more_has_no_pause(world: World, fields: di
         pytest.param(10_000, 1, 30, id="for-ever"),
     ],
 )
-def test_creates_pause_after_a_refusal(times: int, jobs: int, seconds: float) -> None:
+def test_creates_pause_after_a_refusal(times, jobs, seconds):
     quota = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota", 403)
     facts: dict[str, Any] = {"refusals": (quota,), "refused_times": times}
     facts["paused_in_namespace"] = jobs

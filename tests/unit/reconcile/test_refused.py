@@ -16,7 +16,7 @@ def refuse(world: World, kind: str, name: str, message: str = WORDS) -> None:
     world.refusals[(kind, name)] = Refusal(kind, name, "Invalid", message, 422, is_final=True)
 
 
-def test_invalid_child_ends_the_job_with_the_servers_words(world: World) -> None:
+def test_invalid_child_ends_the_job_with_the_servers_words(world):
     refuse(world, "Pod", "train-worker-0")
     world.begin(a_job().with_workers(2))
     assert world.condition("Pending")["reason"] == "InvalidSpec"
@@ -31,7 +31,7 @@ def test_invalid_child_ends_the_job_with_the_servers_words(world: World) -> None
     assert failure["message"] == failed["message"]
 
 
-def test_pass_after_the_grace_comes_by_itself(world: World) -> None:
+def test_pass_after_the_grace_comes_by_itself(world):
     refuse(world, "Pod", "train-worker-0")
     world.begin(a_job().with_workers(1))
     world.advance(GRACE_SECONDS - 1)
@@ -46,9 +46,7 @@ def test_pass_after_the_grace_comes_by_itself(world: World) -> None:
         ("PodGroup", "train-0123abcd", {"schedulingPolicy": {}}),
     ],
 )
-def test_no_kind_of_child_is_waited_for_in_vain(
-    world: World, kind: str, name: str, spec: dict[str, object]
-) -> None:
+def test_no_kind_of_child_is_waited_for_in_vain(world, kind, name, spec):
     world.volcano_served = True
     refuse(world, kind, name)
     world.begin(a_job().with_workers(1).with_spec(**spec))
@@ -59,7 +57,7 @@ def test_no_kind_of_child_is_waited_for_in_vain(
     assert world.status()["failures"][0].get("role", "") == ""
 
 
-def test_later_attempt_has_a_grace_of_its_own(world: World) -> None:
+def test_later_attempt_has_a_grace_of_its_own(world):
     world.run(a_job().with_workers(1).with_spec(backoffLimit=1))
     world.advance(1000)
     refuse(world, "Pod", "train-worker-0")
@@ -71,7 +69,7 @@ def test_later_attempt_has_a_grace_of_its_own(world: World) -> None:
     assert world.phase() == "Failed"
 
 
-def test_grace_counts_from_when_it_was_told_not_from_an_earlier_wait(world: World) -> None:
+def test_grace_counts_from_when_it_was_told_not_from_an_earlier_wait(world):
     world.refused_kinds.add("Pod")
     world.begin(a_job().with_workers(1))
     world.advance(3600)
@@ -81,7 +79,7 @@ def test_grace_counts_from_when_it_was_told_not_from_an_earlier_wait(world: Worl
     assert (world.phase(), world.condition("Pending")["reason"]) == ("Pending", "InvalidSpec")
 
 
-def test_grace_outlives_the_operator(world: World) -> None:
+def test_grace_outlives_the_operator(world):
     refuse(world, "Pod", "train-worker-0")
     world.begin(a_job().with_workers(2))
     told = world.status()
@@ -96,7 +94,7 @@ def test_grace_outlives_the_operator(world: World) -> None:
     assert world.phase() == "Failed"
 
 
-def test_job_goes_on_when_it_is_valid_after_all(world: World) -> None:
+def test_job_goes_on_when_it_is_valid_after_all(world):
     refuse(world, "Pod", "train-worker-0")
     world.begin(a_job().with_workers(1))
     world.refusals.clear()
@@ -108,7 +106,7 @@ def test_job_goes_on_when_it_is_valid_after_all(world: World) -> None:
 
 
 @pytest.mark.parametrize("code", [403, 422])
-def test_what_may_heal_is_waited_for(world: World, code: int) -> None:
+def test_what_may_heal_is_waited_for(world, code):
     refusal = Refusal("Pod", "train-worker-0", "Forbidden", "violates PodSecurity", code)
     world.refusals[refusal.child] = refusal
     world.begin(a_job().with_workers(1))
@@ -116,7 +114,7 @@ def test_what_may_heal_is_waited_for(world: World, code: int) -> None:
     assert world.condition("Pending")["reason"] == "CreateRefused"
 
 
-def test_what_is_invalid_is_told_before_what_may_heal() -> None:
+def test_what_is_invalid_is_told_before_what_may_heal():
     job = a_job().with_workers(2).build()
     quota = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota: few", 403)
     invalid = Refusal("Pod", "train-worker-1", "Invalid", WORDS, 422, is_final=True)
@@ -127,7 +125,7 @@ def test_what_is_invalid_is_told_before_what_may_heal() -> None:
 @pytest.mark.parametrize(
     ("reason", "told"), [(FORMER_JOB, "PodsTerminating"), (YOUNG_KIND, "WaitingForPods")]
 )
-def test_failure_that_is_a_wait_is_no_warning(world: World, reason: str, told: str) -> None:
+def test_failure_that_is_a_wait_is_no_warning(world, reason, told):
     world.refusals[("Pod", "train-worker-0")] = Refusal(
         "Pod", "train-worker-0", reason, "still there", 0
     )

@@ -4,8 +4,7 @@ import pytest
 
 from api.constants import Role
 from reconcile.build.rendezvous import all_have_addresses, build_variables, oversized_variable
-from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, view_of
-from tests.memory.world import World
+from tests.memory.builders import JobBuilder, a_job, a_pod, view_of
 
 
 def variables(job: JobBuilder) -> dict[str, str]:
@@ -36,19 +35,19 @@ def variables(job: JobBuilder) -> dict[str, str]:
         ),
     ],
 )
-def test_command_lines_find_worker_0(job: JobBuilder, nodes: str, address: str, port: str) -> None:
+def test_command_lines_find_worker_0(job, nodes, address, port):
     told = variables(job)
     assert (told["NNODES"], told["MASTER_ADDR"], told["MASTER_PORT"]) == (nodes, address, port)
     assert not {"WORLD_SIZE", "PADDLE_MASTER", "PADDLE_NNODES"} & set(told)
 
 
-def test_command_lines_get_the_brackets_of_an_ipv6_host() -> None:
+def test_command_lines_get_the_brackets_of_an_ipv6_host():
     raw = a_job().with_workers(1).build()
     told = build_variables(view_of(raw, a_pod(raw, Role.WORKER, 0).running(address="fd00::1")))
     assert (told["MASTER_ADDR"], told["MASTER_PORT"]) == ("[fd00::1]", "36000")
 
 
-def test_job_with_servers_has_no_master() -> None:
+def test_job_with_servers_has_no_master():
     assert not {"NNODES", "MASTER_ADDR", "MASTER_PORT"} & set(
         variables(a_job().with_ps(1).with_workers(2))
     )
@@ -63,13 +62,13 @@ def test_job_with_servers_has_no_master() -> None:
         pytest.param(2, {"PADDLE_WITH_GLOO": "2"}, id="workers-and-servers"),
     ],
 )
-def test_gloo_is_told_where_there_are_servers(with_gloo: int | None, told: dict[str, str]) -> None:
+def test_gloo_is_told_where_there_are_servers(with_gloo, told):
     found = variables(a_job().with_ps(1).with_workers(1).with_spec(withGloo=with_gloo))
     assert found["PADDLE_WITH_GLOO"] == told["PADDLE_WITH_GLOO"]
     assert ("PADDLE_GLOO_HTTP_ENDPOINT" in found) == (with_gloo != 0)
 
 
-def test_gloo_follows_the_servers_own_port() -> None:
+def test_gloo_follows_the_servers_own_port():
     ports = {"train-ps-0": 30100, "train-worker-0": 30200}
     job = a_job().with_ps(1).with_workers(1).with_spec(intranet="Host")
     told = variables(job.with_status(hostPorts=ports))
@@ -91,13 +90,13 @@ WAITS = {
 
 
 @pytest.mark.parametrize(("pod", "ready"), WAITS.values(), ids=WAITS)
-def test_config_map_waits_for_every_address(pod: PodBuilder, ready: bool) -> None:
+def test_config_map_waits_for_every_address(pod, ready):
     job = a_job().with_workers(2).with_status(attempt=1).build()
     view = view_of(job, a_pod(JOB).bound().with_address("10.0.1.1"), pod)
     assert all_have_addresses(view) == ready
 
 
-def test_config_map_that_is_deleted_comes_back(world: World) -> None:
+def test_config_map_that_is_deleted_comes_back(world):
     world.run(a_job().with_workers(2))
     before = world.get("ConfigMap", "train")["data"]
     world.remove("ConfigMap", "train")
@@ -106,13 +105,11 @@ def test_config_map_that_is_deleted_comes_back(world: World) -> None:
 
 
 @pytest.mark.parametrize(("size", "name"), [(131_000, None), (131_001, "LIST")])
-def test_value_that_the_kernel_refuses_is_found(size: int, name: str | None) -> None:
+def test_value_that_the_kernel_refuses_is_found(size, name):
     assert oversized_variable({"LIST": "x" * size}) == name
 
 
-def test_job_with_too_many_endpoints_fails_with_the_reason(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_job_with_too_many_endpoints_fails_with_the_reason(world, monkeypatch):
     monkeypatch.setattr("reconcile.build.rendezvous.MAX_ENV_VALUE_BYTES", 20)
     world.run(a_job().with_workers(2))
     assert world.condition("Failed")["reason"] == "EndpointsTooLong"

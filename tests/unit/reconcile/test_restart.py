@@ -1,6 +1,5 @@
 """Gang restarts: one incident, one attempt, one charge; back-off between."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -27,7 +26,7 @@ def recover(world: World) -> None:
     world.run()
 
 
-def test_failure_without_a_limit_fails_the_job(world: World) -> None:
+def test_failure_without_a_limit_fails_the_job(world):
     start(world)
     world.kubelet.see_end("train-worker-0", 1, message="boom")
     assert world.phase() == "Failed"
@@ -38,7 +37,7 @@ def test_failure_without_a_limit_fails_the_job(world: World) -> None:
     assert world.status()["failures"][0]["exitCode"] == 1
 
 
-def test_failure_within_the_limit_restarts_the_gang(world: World) -> None:
+def test_failure_within_the_limit_restarts_the_gang(world):
     start(world, backoffLimit=1)
     before = {pod["metadata"]["uid"] for pod in world.of_kind("Pod")}
     world.kubelet.see_end("train-worker-0", 1)
@@ -52,7 +51,7 @@ def test_failure_within_the_limit_restarts_the_gang(world: World) -> None:
 
 
 @pytest.mark.parametrize("limit", [0, 1], ids=["failed", "restarted"])
-def test_culprits_log_is_kept_where_the_job_asks_for_it(limit: int) -> None:
+def test_culprits_log_is_kept_where_the_job_asks_for_it(limit):
     job = a_job().with_workers(2).with_spec(backoffLimit=limit)
     raw = job.with_metadata(annotations={ANNOTATION_KEEP_LOGS: "true"}).build()
     view = view_of(raw, a_pod(raw).running().build(), a_pod(raw, index=1).ended(3).build())
@@ -64,7 +63,7 @@ def test_culprits_log_is_kept_where_the_job_asks_for_it(limit: int) -> None:
 
 
 @pytest.mark.parametrize("sees_first", [False, True], ids=["at-once", "echo"])
-def test_incident_that_fails_all_pods_is_charged_once(world: World, sees_first: bool) -> None:
+def test_incident_that_fails_all_pods_is_charged_once(world, sees_first):
     start(world, backoffLimit=3)
     for name, code in (("train-worker-0", 1), ("train-ps-0", 1), ("train-worker-1", 15)):
         world.kubelet.end(name, code)
@@ -75,7 +74,7 @@ def test_incident_that_fails_all_pods_is_charged_once(world: World, sees_first: 
     assert [outcome.kind for outcome in world.counted].count("restarted") == 1
 
 
-def test_failure_beyond_the_limit_fails_the_job(world: World) -> None:
+def test_failure_beyond_the_limit_fails_the_job(world):
     start(world, backoffLimit=1)
     world.kubelet.end("train-worker-0", 1)
     recover(world)
@@ -96,9 +95,9 @@ def test_failure_beyond_the_limit_fails_the_job(world: World) -> None:
         pytest.param(lambda kubelet: kubelet.give_address("train-worker-0"), id="moved"),
     ],
 )
-def test_disruption_restarts_uncharged(world: World, incident: object) -> None:
+def test_disruption_restarts_uncharged(world, incident):
     start(world)
-    incident(world.kubelet)  # type: ignore[operator]
+    incident(world.kubelet)
     recover(world)
     status = world.status()
     assert world.phase() == "Running"
@@ -114,9 +113,7 @@ def lose_again(world: World, seconds: float = 59) -> None:
     recover(world)
 
 
-def test_uncharged_restarts_that_get_a_job_nowhere_end_it(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_uncharged_restarts_that_get_a_job_nowhere_end_it(world, monkeypatch):
     monkeypatch.setattr("reconcile.attempt.restart.MAX_FRUITLESS_RESTARTS", 2)
     start(world, backoffLimit=9)
     lose_again(world)
@@ -133,7 +130,7 @@ def test_uncharged_restarts_that_get_a_job_nowhere_end_it(
 
 
 @pytest.mark.parametrize("way", ["suspended", "asked"])
-def test_a_run_that_a_user_interrupts_counts_as_one(world: World, way: str) -> None:
+def test_a_run_that_a_user_interrupts_counts_as_one(world, way):
     start(world)
     lose_again(world)
     assert world.status()["fruitlessRestarts"] == 1
@@ -148,7 +145,7 @@ def test_a_run_that_a_user_interrupts_counts_as_one(world: World, way: str) -> N
     assert (world.phase(), world.status().get("fruitlessRestarts", 0)) == ("Running", 0)
 
 
-def test_next_attempt_waits_for_the_last_pod_to_go(world: World) -> None:
+def test_next_attempt_waits_for_the_last_pod_to_go(world):
     start(world, backoffLimit=1)
     world.kubelet.see_end("train-worker-0", 1)
     world.after(3600)
@@ -158,7 +155,7 @@ def test_next_attempt_waits_for_the_last_pod_to_go(world: World) -> None:
     assert world.condition("Pending")["reason"] == "PodsTerminating"
 
 
-def test_next_attempt_waits_for_its_back_off(world: World) -> None:
+def test_next_attempt_waits_for_its_back_off(world):
     start(world, backoffLimit=2)
     world.kubelet.end("train-worker-0", 1)
     recover(world)
@@ -173,7 +170,7 @@ def test_next_attempt_waits_for_its_back_off(world: World) -> None:
     assert len(world.names("Pod")) == 3
 
 
-def test_first_restart_comes_as_soon_as_the_last_pod_is_gone(world: World) -> None:
+def test_first_restart_comes_as_soon_as_the_last_pod_is_gone(world):
     start(world)
     world.kubelet.delete("train-worker-0")
     world.kubelet.let_go()
@@ -181,9 +178,7 @@ def test_first_restart_comes_as_soon_as_the_last_pod_is_gone(world: World) -> No
 
 
 @pytest.mark.parametrize(("ran_seconds", "made"), [(599, 0), (600, 3)])
-def test_attempt_that_ran_for_ten_minutes_begins_the_count_anew(
-    world: World, ran_seconds: float, made: int
-) -> None:
+def test_attempt_that_ran_for_ten_minutes_begins_the_count_anew(world, ran_seconds, made):
     start(world, backoffLimit=2)
     world.kubelet.end("train-worker-0", 1)
     recover(world)
@@ -208,7 +203,7 @@ def suspend_and_resume(world: World) -> None:
 
 
 @pytest.mark.parametrize("end", [restart_on_request, suspend_and_resume])
-def test_so_does_one_that_its_user_ended(world: World, end: Callable[[World], None]) -> None:
+def test_so_does_one_that_its_user_ended(world, end):
     start(world, backoffLimit=2)
     world.kubelet.end("train-worker-0", 1)
     recover(world)
@@ -222,11 +217,11 @@ def test_so_does_one_that_its_user_ended(world: World, end: Callable[[World], No
 @pytest.mark.parametrize(
     ("restarts", "seconds"), [(0, 0), (1, 0), (2, 10), (3, 20), (7, 320), (8, 360), (1000, 360)]
 )
-def test_back_off_doubles_up_to_six_minutes(restarts: int, seconds: float) -> None:
+def test_back_off_doubles_up_to_six_minutes(restarts, seconds):
     assert restart_delay(restarts) == seconds
 
 
-def test_node_of_a_failure_is_avoided(world: World) -> None:
+def test_node_of_a_failure_is_avoided(world):
     start(world, backoffLimit=1)
     world.kubelet.end("train-worker-0", 1)
     recover(world)
@@ -240,8 +235,8 @@ def test_node_of_a_failure_is_avoided(world: World) -> None:
     ("said", "is_avoided"), [("CUDA error(214), uncorrectable ECC error", True), ("Error", False)]
 )
 def test_node_of_a_broken_device_is_avoided_though_a_rule_does_not_charge_it(
-    world: World, said: str, is_avoided: bool
-) -> None:
+    world, said, is_avoided
+):
     rule = {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [7]}}
     start(world, podFailurePolicy={"rules": [rule]})
     world.kubelet.end("train-worker-0", 7, message=f"OSError: {said}")
@@ -250,7 +245,7 @@ def test_node_of_a_broken_device_is_avoided_though_a_rule_does_not_charge_it(
     assert world.status().get("avoidNodes", []) == ["node-1"] * is_avoided
 
 
-def test_avoided_nodes_are_bounded(world: World) -> None:
+def test_avoided_nodes_are_bounded(world):
     start(world, backoffLimit=1)
     many = [f"node-{number}" for number in range(2, 2 + MAX_AVOID_NODES)]
     world.change("PaddleJob", "train", lambda job: job["status"].update(avoidNodes=many))
@@ -258,14 +253,14 @@ def test_avoided_nodes_are_bounded(world: World) -> None:
     assert world.status()["avoidNodes"] == [*many[1:], "node-1"]
 
 
-def test_fatal_policy_ends_a_job_with_restarts_left(world: World) -> None:
+def test_fatal_policy_ends_a_job_with_restarts_left(world):
     rule = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
     start(world, backoffLimit=5, podFailurePolicy={"rules": [rule]})
     world.kubelet.see_end("train-worker-0", 42)
     assert world.condition("Failed")["reason"] == "PodFailurePolicy"
 
 
-def test_transition_is_written_before_it_is_acted_upon(world: World) -> None:
+def test_transition_is_written_before_it_is_acted_upon(world):
     start(world, backoffLimit=1)
     world.kubelet.end("train-worker-0", 1)
     plan = world.work()
@@ -283,16 +278,14 @@ def test_transition_is_written_before_it_is_acted_upon(world: World) -> None:
         pytest.param(2, [2], True, id="reached"),
     ],
 )
-def test_in_place_restarts_count_as_in_batch_v1(
-    limit: int | None, restarts: list[int], ends: bool
-) -> None:
+def test_in_place_restarts_count_as_in_batch_v1(limit, restarts, ends):
     job = a_job().with_workers(len(restarts)).with_spec(backoffLimit=limit).build()
     pods = [a_pod(job, index=i).running().restarted(count) for i, count in enumerate(restarts)]
     transition = find_exhausted_in_place(view_of(job, *pods))
     assert (transition is not None) == ends
 
 
-def test_in_place_restart_is_no_incident(world: World) -> None:
+def test_in_place_restart_is_no_incident(world):
     template = {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "paddle"}]}}
     world.run(a_job().with_workers(2, template))
     world.kubelet.restart("train-worker-1")

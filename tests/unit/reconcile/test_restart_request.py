@@ -31,9 +31,7 @@ def restart(world: World, value: str) -> None:
     [([MONDAY], 2), ([MONDAY, MONDAY], 2), ([MONDAY, TUESDAY], 3), (["x" * 1000], 2)],
     ids=["new", "the same", "another, without a back-off", "huge, and cut"],
 )
-def test_each_new_value_is_one_attempt_uncharged(
-    world: World, values: list[str], attempt: int
-) -> None:
+def test_each_new_value_is_one_attempt_uncharged(world, values, attempt):
     world.run(a_job().with_workers(2))
     for value in values:
         restart(world, value)
@@ -42,7 +40,7 @@ def test_each_new_value_is_one_attempt_uncharged(
     assert not {"failureCount", "failures"} & world.status().keys()
 
 
-def test_it_says_why_the_attempt_ended(world: World) -> None:
+def test_it_says_why_the_attempt_ended(world):
     world.run(a_job().with_workers(1))
     ask(world)
     world.settle()
@@ -50,14 +48,14 @@ def test_it_says_why_the_attempt_ended(world: World) -> None:
     assert world.condition("Restarting")["reason"] == "RestartRequested"
 
 
-def test_a_job_created_with_the_annotation_begins_with_its_first_attempt(world: World) -> None:
+def test_a_job_created_with_the_annotation_begins_with_its_first_attempt(world):
     asked = {ANNOTATION_RESTARTED_AT: MONDAY}
     world.run(a_job().with_workers(1).with_metadata(annotations=asked))
     assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
     assert world.status()["restartedAt"] == MONDAY
 
 
-def test_a_suspended_job_notes_the_value(world: World) -> None:
+def test_a_suspended_job_notes_the_value(world):
     world.begin(a_job().with_workers(1).with_spec(suspend=True))
     ask(world)
     world.settle()
@@ -66,7 +64,7 @@ def test_a_suspended_job_notes_the_value(world: World) -> None:
     assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
 
 
-def test_an_ended_job_stays_ended(world: World) -> None:
+def test_an_ended_job_stays_ended(world):
     world.run(a_job().with_workers(1))
     world.kubelet.end_all("worker")
     world.settle()
@@ -76,7 +74,7 @@ def test_an_ended_job_stays_ended(world: World) -> None:
     assert "restartedAt" not in world.status()
 
 
-def test_a_failure_at_the_same_time_is_recorded_and_the_request_answered(world: World) -> None:
+def test_a_failure_at_the_same_time_is_recorded_and_the_request_answered(world):
     world.run(a_job().with_workers(2).with_spec(backoffLimit=1))
     world.kubelet.end("train-worker-0", 1)
     ask(world)

@@ -240,13 +240,13 @@ SAID: dict[str, Callable[[], Hold]] = {
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_sentence_of_the_code_is_in_the_page(name: str) -> None:
+def test_sentence_of_the_code_is_in_the_page(name):
     wait = SAID[name]()
     said = [(reason, TIME.sub("T", sentence)) for reason, sentence in SENTENCE.findall(PAGE)]
     assert (str(wait.reason), TIME.sub("T", wait.message)) in said, wait.message
 
 
-def test_page_has_no_other_sentence() -> None:
+def test_page_has_no_other_sentence():
     waits = [SAID[name]() for name in SAID]
     said = {(str(wait.reason), TIME.sub("T", wait.message)) for wait in waits}
     page = {(reason, TIME.sub("T", sentence)) for reason, sentence in SENTENCE.findall(PAGE)}
@@ -254,7 +254,7 @@ def test_page_has_no_other_sentence() -> None:
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_sentence_has_its_next_step(name: str) -> None:
+def test_sentence_has_its_next_step(name):
     wait = SAID[name]()
     cause, _, next_step = wait.message.partition("; next: ")
     assert cause
@@ -262,31 +262,31 @@ def test_sentence_has_its_next_step(name: str) -> None:
     assert len(next_step) <= MAX_NEXT_CHARACTERS, "it would be cut"
 
 
-def test_command_with_the_longest_name_is_whole() -> None:
+def test_command_with_the_longest_name_is_whole():
     name, uid = "n" * 63, "a1b2c3d4-0000-4000-8000-000000000000"
     job = a_job(name).with_workers(1).build()
     refusal = Refusal("Pod", f"{name}-worker-0", OWNERLESS, uid, 403)
     assert wait_of(view_of(job, refusals=(refusal,))).message.endswith(uid)
 
 
-def test_every_reason_to_wait_has_a_sentence() -> None:
+def test_every_reason_to_wait_has_a_sentence():
     assert {SAID[name]().reason for name in SAID} == set(WAITS)
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_every_reason_of_the_page_has_its_next_step(reason: Reason) -> None:
+def test_every_reason_of_the_page_has_its_next_step(reason):
     """The same as `kubectl pdj explain` tells."""
     (row,) = (row for row in REASON.findall(PAGE) if row[0] == reason)
     assert row[3] == english.TEXTS[reason].next_step
 
 
 @pytest.mark.parametrize("reason", WAITS)
-def test_page_says_which_reasons_make_a_job_wait(reason: Reason) -> None:
+def test_page_says_which_reasons_make_a_job_wait(reason):
     (row,) = (row for row in REASON.findall(PAGE) if row[0] == reason)
     assert "Pending" in row[1].split(", ")
 
 
-def test_sentence_is_bounded() -> None:
+def test_sentence_is_bounded():
     wait = refused("x" * 5000, "Invalid", is_final=True)
     assert len(wait.message) < 500
     longest = replace(wait, next_step="y" * 5000)

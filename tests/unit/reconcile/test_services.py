@@ -2,12 +2,11 @@
 
 from reconcile.children.children import SERVICES_AHEAD
 from tests.memory.builders import a_job
-from tests.memory.world import World
 
 SERVICE = {"intranet": "Service"}
 
 
-def test_refused_pods_have_few_services(world: World) -> None:
+def test_refused_pods_have_few_services(world):
     world.submit(a_job().with_workers(10 * SERVICES_AHEAD).with_spec(**SERVICE))
     world.refused_kinds = {"Pod"}
     world.settle()
@@ -15,7 +14,7 @@ def test_refused_pods_have_few_services(world: World) -> None:
     assert len(world.names("Service")) == SERVICES_AHEAD
 
 
-def test_service_survives_an_attempt(world: World) -> None:
+def test_service_survives_an_attempt(world):
     world.run(a_job().with_workers(1).with_spec(**SERVICE))
     before = world.get("Service", "train-worker-0")
     world.kubelet.vanish("train-worker-0")
@@ -26,14 +25,14 @@ def test_service_survives_an_attempt(world: World) -> None:
     assert world.get("Service", "train-worker-0") == before
 
 
-def test_service_that_is_deleted_comes_back(world: World) -> None:
+def test_service_that_is_deleted_comes_back(world):
     world.run(a_job().with_workers(1).with_spec(**SERVICE))
     world.remove("Service", "train-worker-0")
     world.settle()
     assert world.names("Service") == ["train-worker-0"]
 
 
-def test_service_of_a_worker_that_is_no_more_goes(world: World) -> None:
+def test_service_of_a_worker_that_is_no_more_goes(world):
     world.begin(a_job().with_workers(2).with_spec(suspend=True, **SERVICE))
     world.amend(suspend=False)
     world.amend(suspend=True)

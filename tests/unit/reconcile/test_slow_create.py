@@ -1,7 +1,5 @@
 """A create that took long to fail speaks for the other jobs of its namespace, for a while."""
 
-from typing import Any
-
 import pytest
 
 from reconcile.children.slow_create import SPEAKS_SECONDS
@@ -13,7 +11,7 @@ OWN = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota", 403)
 JOB = a_job().with_workers(2)
 
 
-def test_other_jobs_say_so_before_they_try_and_try_soon() -> None:
+def test_other_jobs_say_so_before_they_try_and_try_soon():
     plan = plan_of(view_of(JOB, slow_create=SLOW, slow_seconds=1))
     assert (plan.creates, plan.requeue_after) == ((), 2)
     assert [each.name for each in plan.assumed] == ["train-worker-0"]
@@ -34,13 +32,13 @@ def test_other_jobs_say_so_before_they_try_and_try_soon() -> None:
         pytest.param({"slow_create": Refusal("Service", "a", "x", "y", 500)}, id="another-kind"),
     ],
 )
-def test_it_holds_up_nobody_else(facts: dict[str, Any]) -> None:
+def test_it_holds_up_nobody_else(facts):
     plan = plan_of(view_of(JOB, **{"slow_create": SLOW} | facts))
     assert plan.creates
     assert not plan.assumed
 
 
-def test_a_job_that_would_create_nothing_now_says_what_it_waits_for_itself() -> None:
+def test_a_job_that_would_create_nothing_now_says_what_it_waits_for_itself():
     job = JOB.with_spec(schedulingPolicy={})
     plan = plan_of(view_of(job, slow_create=SLOW))
     assert not plan.assumed

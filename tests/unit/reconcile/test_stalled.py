@@ -104,9 +104,7 @@ JUDGED: dict[str, tuple[Raw | None, Raw, tuple[str, str]]] = {
 
 
 @pytest.mark.parametrize(("policy", "reading", "expected"), JUDGED.values(), ids=JUDGED)
-def test_is_judged_by_the_policy(
-    world: World, policy: Raw | None, reading: Raw, expected: tuple[str, str]
-) -> None:
+def test_is_judged_by_the_policy(world, policy, reading, expected):
     run(world, policy)
     read(world, **reading)
     world.settle()
@@ -114,7 +112,7 @@ def test_is_judged_by_the_policy(
     assert world.status()["attempt"] == 1
 
 
-def test_only_whole_running_jobs_are_judged(world: World) -> None:
+def test_only_whole_running_jobs_are_judged(world):
     run(world, RESTART)
     world.kubelet.end("train-worker-2", 0)
     read(world, silent=500)
@@ -122,7 +120,7 @@ def test_only_whole_running_jobs_are_judged(world: World) -> None:
     assert (world.phase(), stalled(world)) == ("Completing", NOT)
 
 
-def test_suspending_ends_the_stall(world: World) -> None:
+def test_suspending_ends_the_stall(world):
     run(world, AFTER)
     read(world, silent=500)
     world.settle()
@@ -130,7 +128,7 @@ def test_suspending_ends_the_stall(world: World) -> None:
     assert stalled(world) == ("False", "Ended")
 
 
-def test_first_step_that_never_came_is_noticed_after_all_that_time(world: World) -> None:
+def test_first_step_that_never_came_is_noticed_after_all_that_time(world):
     run(world, STEPS | {"firstStepSeconds": 600})
     read(world, silent=3, stepless=700, step=None, last_step_time=None)
     world.settle()
@@ -138,7 +136,7 @@ def test_first_step_that_never_came_is_noticed_after_all_that_time(world: World)
     assert (found.reason, found.seconds) == (Reason.NO_NEW_STEP, 700.0)
 
 
-def test_tells_once_who_fell_silent_first(world: World) -> None:
+def test_tells_once_who_fell_silent_first(world):
     run(world, AFTER)
     read(world, silent=130)
     world.settle()
@@ -170,9 +168,7 @@ def test_tells_once_who_fell_silent_first(world: World) -> None:
         "together, as copied by launchers",
     ],
 )
-def test_the_first_that_fell_silent_is_named(
-    world: World, ago: tuple[float, ...], first: str
-) -> None:
+def test_the_first_that_fell_silent_is_named(world, ago, first):
     run(world, AFTER)
     read(world, silent=130 + ago[0], ago=ago)
     world.settle()
@@ -182,7 +178,7 @@ def test_the_first_that_fell_silent_is_named(
     ) * 2
 
 
-def test_goes_on_and_the_time_from_the_last_step_is_lost(world: World) -> None:
+def test_goes_on_and_the_time_from_the_last_step_is_lost(world):
     run(world, AFTER)
     read(world, silent=130, stepless=140)
     world.settle()
@@ -196,7 +192,7 @@ def test_goes_on_and_the_time_from_the_last_step_is_lost(world: World) -> None:
     assert world.status()["lostSeconds"] == 200
 
 
-def test_restart_is_charged_and_recorded(world: World) -> None:
+def test_restart_is_charged_and_recorded(world):
     run(world, RESTART)
     read(world, silent=130)
     world.settle()
@@ -215,7 +211,7 @@ def test_restart_is_charged_and_recorded(world: World) -> None:
     assert (lost.reason, lost.seconds) == ("TrainingStalled", 130.0)
 
 
-def test_an_elastic_gang_that_forms_again_and_again_is_restarted(world: World) -> None:
+def test_an_elastic_gang_that_forms_again_and_again_is_restarted(world):
     run(world, RESTART, elastic=1)
     read(world, stepless=130, forming_since=world.now)
     world.settle()
@@ -226,7 +222,7 @@ def test_an_elastic_gang_that_forms_again_and_again_is_restarted(world: World) -
     )
 
 
-def test_a_job_without_restarts_left_fails(world: World) -> None:
+def test_a_job_without_restarts_left_fails(world):
     run(world, RESTART, backoffLimit=None)
     read(world, silent=130)
     world.settle()
@@ -234,7 +230,7 @@ def test_a_job_without_restarts_left_fails(world: World) -> None:
 
 
 @pytest.mark.parametrize("passes", range(4))
-def test_a_leader_change_in_a_stall_leads_to_one_restart(world: World, passes: int) -> None:
+def test_a_leader_change_in_a_stall_leads_to_one_restart(world, passes):
     """Whether the leader goes before the condition, after it, or after the restart."""
     run(world, RESTART)
     read(world, silent=130)
@@ -278,9 +274,7 @@ def init_steps(world: World) -> set[tuple[str, ...]]:
     ids=["resumes", "never from 0", "not asked for"],
 )
 @pytest.mark.parametrize("elastic", [0, 1])
-def test_later_attempts_are_told_the_last_checkpoint(
-    world: World, spec: Raw, step: int, told: tuple[str, ...], elastic: int
-) -> None:
+def test_later_attempts_are_told_the_last_checkpoint(world, spec, step, told, elastic):
     run(world, RESTART, **spec, **({"elastic": 1} if elastic else {}))
     assert init_steps(world) == {()}
     saved(world, step)
@@ -291,7 +285,7 @@ def test_later_attempts_are_told_the_last_checkpoint(
     assert init_steps(world) == {told}
 
 
-def test_the_time_since_the_checkpoint_is_lost(world: World) -> None:
+def test_the_time_since_the_checkpoint_is_lost(world):
     run(world, None)
     saved(world, 1000)
     world.kubelet.end("train-worker-0", 1)

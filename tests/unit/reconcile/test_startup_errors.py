@@ -58,9 +58,7 @@ GRACES = {
 
 
 @pytest.mark.parametrize(("reason", "message", "grace", "cause"), GRACES.values(), ids=GRACES)
-def test_error_ends_the_job_after_its_grace(
-    reason: str, message: str, grace: float, cause: str
-) -> None:
+def test_error_ends_the_job_after_its_grace(reason, message, grace, cause):
     pod = a_pod(JOB).bound().waiting(reason, message)
     job = told(cause, IMAGE if grace == 600 else CONFIG)
     early = view_of(job, pod, seconds=grace - 1, config_maps=(a_config_map(),))
@@ -85,20 +83,20 @@ NORMAL_WAITS = {
 
 
 @pytest.mark.parametrize(("reason", "message", "maps"), NORMAL_WAITS.values(), ids=NORMAL_WAITS)
-def test_normal_waits_never_end_a_job(reason: str, message: str, maps: tuple[Raw, ...]) -> None:
+def test_normal_waits_never_end_a_job(reason, message, maps):
     pod = a_pod(JOB).bound().waiting(reason, message)
     view = view_of(JOB, pod, seconds=100_000, config_maps=maps)
     assert await_startup(view) is None
 
 
-def test_grace_counts_from_the_config_map() -> None:
+def test_grace_counts_from_the_config_map():
     pod = a_pod(JOB).bound().waiting("CreateContainerConfigError", "couldn't find key x")
     maps, job = (a_config_map(1000),), told("ConfigError", CONFIG)
     assert end_of(view_of(job, pod, seconds=1059, config_maps=maps)) is None
     assert end_of(view_of(job, pod, seconds=1060, config_maps=maps)) is not None
 
 
-def test_error_of_a_pod_that_no_scheduler_has_bound_is_told_once() -> None:
+def test_error_of_a_pod_that_no_scheduler_has_bound_is_told_once():
     """With spec.nodeName in the template, some nodes set no condition PodScheduled."""
     pod = a_pod(JOB).waiting("InvalidImageName", "no").build()
     pod["spec"]["nodeName"] = "node-1"
@@ -115,9 +113,7 @@ def test_error_of_a_pod_that_no_scheduler_has_bound_is_told_once() -> None:
         pytest.param("CreateContainerError", "no command", 60, "ConfigError", id="container"),
     ],
 )
-def test_grace_counts_from_when_the_job_first_tells_of_the_error(
-    reason: str, message: str, grace: float, cause: str
-) -> None:
+def test_grace_counts_from_when_the_job_first_tells_of_the_error(reason, message, grace, cause):
     """A large image was pulled for longer than the grace."""
     pod, maps = a_pod(JOB).bound().waiting(reason, message), (a_config_map(),)
     view = view_of(JOB, pod, seconds=3000, config_maps=maps)
@@ -142,7 +138,7 @@ def test_grace_counts_from_when_the_job_first_tells_of_the_error(
         pytest.param(told("ImageError", CONFIG), id="another-grace"),
     ],
 )
-def test_what_the_job_told_of_before_does_not_count(job: Raw) -> None:
+def test_what_the_job_told_of_before_does_not_count(job):
     pod = a_pod(JOB).bound().waiting("ErrImagePull")
     view = view_of(job, pod, seconds=3000)
     assert end_of(view) is None
@@ -153,7 +149,7 @@ def test_what_the_job_told_of_before_does_not_count(job: Raw) -> None:
     assert pending["lastTransitionTime"] == stamp(3000)
 
 
-def test_the_error_that_ends_the_job_first_is_told() -> None:
+def test_the_error_that_ends_the_job_first_is_told():
     job = a_job().with_workers(3).build()
     texts = ("ErrImagePull", ""), ("InvalidImageName", "no"), ("ErrImagePull", "")
     pods = [a_pod(job, index=i).bound().waiting(*texts[i]) for i in range(3)]
@@ -162,7 +158,7 @@ def test_the_error_that_ends_the_job_first_is_told() -> None:
     assert wait.next_step.endswith(f"this job fails at 03:05:05Z {CONFIG}")
 
 
-def test_grace_counts_from_the_last_end_in_place() -> None:
+def test_grace_counts_from_the_last_end_in_place():
     ended = {"terminated": {"exitCode": 1, "finishedAt": stamp(5000)}}
     pod = a_pod(JOB).bound().waiting("ErrImagePull").restarted(1).build()
     pod["status"]["containerStatuses"][0]["lastState"] = ended
@@ -171,13 +167,13 @@ def test_grace_counts_from_the_last_end_in_place() -> None:
     assert end_of(view_of(job, pod, seconds=5600)) is not None
 
 
-def test_error_of_any_container_counts() -> None:
+def test_error_of_any_container_counts():
     waiting = {"waiting": {"reason": "ContainerCreating"}}
     pod = a_pod(JOB).bound().waiting("InvalidImageName").with_container("logs", waiting)
     assert end_of(view_of(told("ImageError", CONFIG), pod, seconds=60)) is not None
 
 
-def test_pod_being_deleted_does_not_count() -> None:
+def test_pod_being_deleted_does_not_count():
     pod = a_pod(JOB).bound().waiting("InvalidImageName").deleting()
     assert end_of(view_of(told("ImageError", CONFIG), pod, seconds=60)) is None
 
@@ -198,12 +194,12 @@ def refused_pull(seconds: float) -> View:
     return view_of(raw, *reversed(waits), seconds=seconds)
 
 
-def test_end_keeps_the_cause_that_the_kubelet_no_longer_tells() -> None:
+def test_end_keeps_the_cause_that_the_kubelet_no_longer_tells():
     message = failed(refused_pull(600)).message
     assert message == "train-worker-0: ErrImagePull: not in the image table"
 
 
-def test_end_leaves_a_record() -> None:
+def test_end_leaves_a_record():
     transition = end_of(refused_pull(600))
     assert transition is not None
     (failure,) = transition.status.failures

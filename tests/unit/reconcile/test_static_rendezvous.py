@@ -12,7 +12,6 @@ from reconcile.build.rendezvous import build_config_map
 from reconcile.build.templates import build_pod
 from reconcile.model.view import View
 from tests.memory.builders import JobBuilder, a_job, a_pod, view_of
-from tests.memory.world import World
 
 LAUNCH = ("python", "-m", "paddle.distributed.launch")
 OFF = {ANNOTATION_STATIC_RENDEZVOUS: "false"}
@@ -106,9 +105,7 @@ NOT_GIVEN = {
 
 @pytest.mark.parametrize("intranet", ["PodIP", "Service"])
 @pytest.mark.parametrize("template", GIVEN.values(), ids=GIVEN)
-def test_launchers_are_given_hosts_and_a_port_in_place_of_endpoints(
-    template: Raw, intranet: str
-) -> None:
+def test_launchers_are_given_hosts_and_a_port_in_place_of_endpoints(template, intranet):
     found = told(workers(2, template, intranet=intranet))
     names = ["train-worker-0.default", "train-worker-1.default"]
     hosts = names if intranet == "Service" else ["10.0.1.101", "10.0.1.102"]
@@ -118,7 +115,7 @@ def test_launchers_are_given_hosts_and_a_port_in_place_of_endpoints(
 
 
 @pytest.mark.parametrize("template", NOT_GIVEN.values(), ids=NOT_GIVEN)
-def test_whatever_else_a_worker_runs_is_given_endpoints(template: Raw) -> None:
+def test_whatever_else_a_worker_runs_is_given_endpoints(template):
     began = time.process_time()
     found = told(workers(2, template))
     assert time.process_time() - began < 0.1, "it keeps the operator from other jobs"
@@ -138,19 +135,19 @@ def test_whatever_else_a_worker_runs_is_given_endpoints(template: Raw) -> None:
         ),
     ],
 )
-def test_jobs_without_a_list(job: JobBuilder, network: str, endpoints: str) -> None:
+def test_jobs_without_a_list(job, network, endpoints):
     found = told(job, network)
     assert found[ENDPOINTS] == endpoints
     assert not LIST & set(found)
 
 
-def test_port_of_the_list_is_the_template_s() -> None:
+def test_port_of_the_list_is_the_template_s():
     template = running(*LAUNCH, "train.py", env={"PADDLE_PORT": "30100"})
     assert told(workers(2, template))["PADDLE_START_PORT"] == "30100"
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_workers_scaled_while_suspended_know_each_other(world: World, count: int) -> None:
+def test_workers_scaled_while_suspended_know_each_other(world, count):
     world.begin(workers(2, suspend=True))
     worker = world.job()["spec"]["worker"] | {"replicas": count}
     world.edit_spec(worker=worker, suspend=False)
@@ -162,7 +159,7 @@ def test_workers_scaled_while_suspended_know_each_other(world: World, count: int
 
 
 @pytest.mark.parametrize("intranet", ["PodIP", "Service"])
-def test_every_pod_finds_its_own_address_in_the_list(intranet: str) -> None:
+def test_every_pod_finds_its_own_address_in_the_list(intranet):
     """A launcher whose POD_IP is not in it takes rank 0 and says nothing."""
     view = placed(workers(12, intranet=intranet))
     hosts = build_config_map(view)["data"]["PADDLE_IPS"].split(",")
@@ -193,7 +190,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("job", OTHERS.values(), ids=OTHERS)
-def test_the_list_changes_nothing_for_jobs_of_other_modes(job: JobBuilder) -> None:
+def test_the_list_changes_nothing_for_jobs_of_other_modes(job):
     on, off = placed(job), placed(job.with_metadata(annotations=OFF))
     assert build_config_map(on) == build_config_map(off)
     assert [build_pod(on, name, None) for name in on.wanted] == [
@@ -201,7 +198,7 @@ def test_the_list_changes_nothing_for_jobs_of_other_modes(job: JobBuilder) -> No
     ]
 
 
-def test_pod_with_another_address_than_in_the_list_restarts_the_job(world: World) -> None:
+def test_pod_with_another_address_than_in_the_list_restarts_the_job(world):
     world.run(workers())
     assert "PADDLE_IPS" in world.get("ConfigMap", "train")["data"]
     assert world.phase() == "Running"

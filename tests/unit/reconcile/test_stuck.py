@@ -5,7 +5,6 @@ import pytest
 from api.objects import Raw
 from reconcile.children.terminating import force_deletes
 from tests.memory.builders import a_job, a_pod, view_of
-from tests.memory.world import World
 
 JOB = a_job().with_workers(1).build()
 
@@ -28,9 +27,7 @@ def node(ready: str) -> Raw:
         pytest.param(None, 10_000, False, id="nodes-are-not-to-be-read"),
     ],
 )
-def test_only_pods_of_lost_nodes_are_let_go(
-    nodes: dict[str, Raw] | None, seconds: float, goes: bool
-) -> None:
+def test_only_pods_of_lost_nodes_are_let_go(nodes, seconds, goes):
     view = view_of(JOB, a_pod(JOB).running().deleting(), seconds=seconds, nodes=nodes)
     assert bool(force_deletes(view)) == goes
     for delete in force_deletes(view):
@@ -45,11 +42,11 @@ def test_only_pods_of_lost_nodes_are_let_go(
         pytest.param(a_pod(JOB).deleting(), id="unbound"),
     ],
 )
-def test_other_pods_stay(pod: object) -> None:
-    assert force_deletes(view_of(JOB, pod, seconds=10_000, nodes={})) == ()  # type: ignore[arg-type]
+def test_other_pods_stay(pod):
+    assert force_deletes(view_of(JOB, pod, seconds=10_000, nodes={})) == ()
 
 
-def test_attempt_goes_on_without_the_lost_node(world: World) -> None:
+def test_attempt_goes_on_without_the_lost_node(world):
     world.nodes = {"node-1": node("True")}
     world.run(a_job().with_workers(1))
     world.nodes = {"node-1": node("Unknown")}

@@ -8,7 +8,6 @@ from reconcile.model.plan import Refusal
 from reconcile.model.view import View
 from reconcile.status.summary import summarize
 from tests.memory.builders import (
-    JobBuilder,
     PodBuilder,
     a_job,
     a_pod,
@@ -17,7 +16,6 @@ from tests.memory.builders import (
     stamp,
     view_of,
 )
-from tests.memory.world import World
 
 JOB = a_job().with_workers(2).build()
 ELASTIC = a_job().with_elastic_workers(2, 1, 3).with_condition("Running", True)
@@ -71,11 +69,11 @@ PHASES = {
 
 
 @pytest.mark.parametrize(("job", "pods", "phase"), PHASES.values(), ids=PHASES)
-def test_phase_follows_the_pods(job: JobBuilder, pods: list[PodBuilder], phase: str) -> None:
+def test_phase_follows_the_pods(job, pods, phase):
     assert status_of(view_of(job, *pods)).phase == phase
 
 
-def test_roles_are_counted() -> None:
+def test_roles_are_counted():
     pods = [
         worker(0),
         worker(1).bound(),
@@ -92,7 +90,7 @@ def test_roles_are_counted() -> None:
     assert role.completed_indexes == "3"
 
 
-def test_worker_that_ended_well_is_counted_after_it_is_gone(world: World) -> None:
+def test_worker_that_ended_well_is_counted_after_it_is_gone(world):
     world.run(a_job().with_workers(2))
     world.kubelet.see_end("train-worker-0", 0)
     world.kubelet.vanish("train-worker-0")
@@ -103,7 +101,7 @@ def test_worker_that_ended_well_is_counted_after_it_is_gone(world: World) -> Non
     assert world.status()["worker"]["succeeded"] == 2
 
 
-def test_status_names_what_scaling_needs(world: World) -> None:
+def test_status_names_what_scaling_needs(world):
     world.run(a_job().with_workers(2))
     status = world.status()
     assert status["replicas"] == 2
@@ -113,14 +111,14 @@ def test_status_names_what_scaling_needs(world: World) -> None:
     assert wanted.items() <= labels.items()
 
 
-def test_generation_is_observed_everywhere(world: World) -> None:
+def test_generation_is_observed_everywhere(world):
     world.begin(a_job().with_workers(1))
     world.amend(backoffLimit=3)
     assert world.status()["observedGeneration"] == 2
     assert {c["observedGeneration"] for c in world.status()["conditions"]} == {2}
 
 
-def test_conditions_of_others_are_left_alone(world: World) -> None:
+def test_conditions_of_others_are_left_alone(world):
     world.begin(a_job().with_workers(1).with_condition("QuotaReserved", True))
     assert world.condition("QuotaReserved")["status"] == "True"
 
@@ -135,9 +133,7 @@ def test_conditions_of_others_are_left_alone(world: World) -> None:
     ids=["completed", "failed", "suspended"],
 )
 @pytest.mark.parametrize("is_there", [True, False])
-def test_children_that_nobody_may_delete_are_told_while_they_stay(
-    status: dict[str, object], is_there: bool
-) -> None:
+def test_children_that_nobody_may_delete_are_told_while_they_stay(status, is_there):
     job = a_job().with_workers(1).with_status(attempt=1, **status).build()
     refusal = Refusal("Pod", "train-worker-0", "Forbidden", "pods stay", 403, is_delete=True)
     pods = [a_pod(job).running()] if is_there else []

@@ -12,7 +12,7 @@ def suspend(world: World) -> None:
     world.kubelet.let_go()
 
 
-def test_job_created_suspended_makes_nothing(world: World) -> None:
+def test_job_created_suspended_makes_nothing(world):
     world.begin(a_job().with_ps(1).with_workers(2).with_spec(suspend=True))
     assert world.names("Pod") == []
     assert world.phase() == "Suspended"
@@ -21,7 +21,7 @@ def test_job_created_suspended_makes_nothing(world: World) -> None:
     assert [outcome.kind for outcome in world.counted] == ["created"]
 
 
-def test_running_job_gives_its_slots_back(world: World) -> None:
+def test_running_job_gives_its_slots_back(world):
     world.run(a_job().with_workers(2))
     suspend(world)
     assert world.phase() == "Suspended"
@@ -30,7 +30,7 @@ def test_running_job_gives_its_slots_back(world: World) -> None:
     assert world.condition("Running")["status"] == "False"
 
 
-def test_resumed_job_is_a_new_attempt_uncharged(world: World) -> None:
+def test_resumed_job_is_a_new_attempt_uncharged(world):
     world.run(a_job().with_workers(2))
     suspend(world)
     world.advance(100)
@@ -44,7 +44,7 @@ def test_resumed_job_is_a_new_attempt_uncharged(world: World) -> None:
     assert world.condition("Suspended")["status"] == "False"
 
 
-def test_resumed_job_never_meets_the_config_map_of_before(world: World) -> None:
+def test_resumed_job_never_meets_the_config_map_of_before(world):
     """The pods were gone already when the job was suspended, their ConfigMap was not."""
     world.run(a_job().with_workers(1))
     world.kubelet.vanish("train-worker-0")
@@ -53,7 +53,7 @@ def test_resumed_job_never_meets_the_config_map_of_before(world: World) -> None:
     assert world.names("ConfigMap") == []
 
 
-def test_resume_waits_for_the_last_pod_to_go(world: World) -> None:
+def test_resume_waits_for_the_last_pod_to_go(world):
     world.run(a_job().with_workers(1))
     world.amend(suspend=True)
     world.amend(suspend=False)
@@ -64,7 +64,7 @@ def test_resume_waits_for_the_last_pod_to_go(world: World) -> None:
     assert world.phase() == "Running"
 
 
-def test_replicas_may_change_meanwhile(world: World) -> None:
+def test_replicas_may_change_meanwhile(world):
     world.run(a_job().with_workers(2))
     suspend(world)
     worker = world.job()["spec"]["worker"] | {"replicas": 3}
@@ -74,7 +74,7 @@ def test_replicas_may_change_meanwhile(world: World) -> None:
 
 
 @pytest.mark.parametrize("is_seen", [False, True])
-def test_job_whose_workers_have_ended_is_complete_all_the_same(world: World, is_seen: bool) -> None:
+def test_job_whose_workers_have_ended_is_complete_all_the_same(world, is_seen):
     world.run(a_job().with_workers(2))
     world.kubelet.end_all("worker")
     if is_seen:

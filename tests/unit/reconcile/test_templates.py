@@ -18,7 +18,7 @@ def pod(job: JobBuilder, name: str = "train-worker-0") -> Raw:
     return build_pod(view_of(job), name, None)
 
 
-def test_templates_labels_and_annotations_reach_the_pod_but_not_over_ours() -> None:
+def test_templates_labels_and_annotations_reach_the_pod_but_not_over_ours():
     template = a_template()
     template["metadata"] = {
         "name": "ignored",
@@ -52,12 +52,12 @@ def test_templates_labels_and_annotations_reach_the_pod_but_not_over_ours() -> N
         pytest.param({"hostNetwork": True}, id="host-network"),
     ],
 )
-def test_pod_spec_passes_through(fields: Raw) -> None:
+def test_pod_spec_passes_through(fields):
     spec = pod(a_job().with_workers(1, a_template(**fields)))["spec"]
     assert {key: spec[key] for key in fields} == fields
 
 
-def test_container_passes_through() -> None:
+def test_container_passes_through():
     container = {
         "name": "paddle",
         "image": "train:1",
@@ -71,9 +71,7 @@ def test_container_passes_through() -> None:
 
 
 @pytest.mark.parametrize(("policy", "result"), [(None, "FallbackToLogsOnError"), ("File", "File")])
-def test_last_log_lines_are_kept_unless_the_user_says_otherwise(
-    policy: str | None, result: str
-) -> None:
+def test_last_log_lines_are_kept_unless_the_user_says_otherwise(policy, result):
     template = a_template()
     if policy:
         template["spec"]["containers"][0]["terminationMessagePolicy"] = policy
@@ -84,7 +82,7 @@ def test_last_log_lines_are_kept_unless_the_user_says_otherwise(
 @pytest.mark.parametrize(
     ("names", "trainer"), [(["logs", "paddle"], "paddle"), (["main", "logs"], "main")]
 )
-def test_trainer_container_alone_gets_the_rendezvous(names: list[str], trainer: str) -> None:
+def test_trainer_container_alone_gets_the_rendezvous(names, trainer):
     template = {"spec": {"containers": [{"name": name, "image": "i"} for name in names]}}
     containers = pod(a_job().with_workers(1, template))["spec"]["containers"]
     assert [c["name"] for c in containers] == names
@@ -92,7 +90,7 @@ def test_trainer_container_alone_gets_the_rendezvous(names: list[str], trainer: 
     assert {c["name"] for c in containers if "envFrom" in c} == {trainer}
 
 
-def test_config_map_comes_after_the_users_sources() -> None:
+def test_config_map_comes_after_the_users_sources():
     template = a_template()
     mine = {"secretRef": {"name": "mine"}}
     template["spec"]["containers"][0]["envFrom"] = [mine]
@@ -101,14 +99,14 @@ def test_config_map_comes_after_the_users_sources() -> None:
     assert sources == [mine, {"configMapRef": {"name": "train-attempt-2"}}]
 
 
-def test_init_containers_and_native_sidecars_get_no_environment() -> None:
+def test_init_containers_and_native_sidecars_get_no_environment():
     sidecar = {"name": "proxy", "image": "p", "restartPolicy": "Always"}
     job = a_job().with_workers(1, a_template(initContainers=[sidecar]))
     built = pod(job)["spec"]["initContainers"][0]
     assert built == sidecar | {"terminationMessagePolicy": "FallbackToLogsOnError"}
 
 
-def test_host_mode_puts_the_pod_on_its_hosts_network() -> None:
+def test_host_mode_puts_the_pod_on_its_hosts_network():
     template = a_template()
     template["spec"]["containers"][0]["ports"] = [{"name": "http", "containerPort": 80}]
     job = a_job().with_workers(1, template).with_spec(intranet="Host")
@@ -118,7 +116,7 @@ def test_host_mode_puts_the_pod_on_its_hosts_network() -> None:
     assert spec["containers"][0]["ports"][1]["hostPort"] == 30100
 
 
-def test_own_affinity_rules_join_the_templates() -> None:
+def test_own_affinity_rules_join_the_templates():
     rule = "preferredDuringSchedulingIgnoredDuringExecution"
     mine = {"weight": 1, "preference": {}}
     template = a_template(affinity={"nodeAffinity": {rule: [mine]}})
@@ -129,7 +127,7 @@ def test_own_affinity_rules_join_the_templates() -> None:
 
 
 @pytest.mark.parametrize("role", [Role.PS, Role.WORKER])
-def test_template_is_never_changed(role: Role) -> None:
+def test_template_is_never_changed(role):
     job = a_job().with_ps(1).with_workers(1).with_spec(intranet="Host").build()
     job["status"] = {"avoidNodes": ["bad"], "attempt": 1}
     before = deepcopy(job)

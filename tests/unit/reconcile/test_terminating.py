@@ -26,7 +26,7 @@ def group(**metadata: object) -> Raw:
 
 
 @pytest.mark.parametrize("seconds", [0, 11])
-def test_usual_end_is_not_told(seconds: float) -> None:
+def test_usual_end_is_not_told(seconds):
     view = view_of(JOB, pod_groups=(group(),), seconds=seconds)
     assert hold_of(view) is None
     hold = await_leavers(view)
@@ -34,7 +34,7 @@ def test_usual_end_is_not_told(seconds: float) -> None:
     assert hold.seconds == 12 - seconds
 
 
-def test_grace_of_a_pod_is_no_delay() -> None:
+def test_grace_of_a_pod_is_no_delay():
     pod = a_pod(JOB).running().deleting(30).build()
     pod["metadata"]["deletionGracePeriodSeconds"] = 30
     assert hold_of(view_of(JOB, pod, seconds=39)) is None
@@ -45,14 +45,14 @@ def test_grace_of_a_pod_is_no_delay() -> None:
 
 
 @pytest.mark.parametrize("seconds", [10**12, 2**63 - 1])
-def test_grace_beyond_the_calendar_is_long(seconds: int) -> None:
+def test_grace_beyond_the_calendar_is_long(seconds):
     pod = a_pod(JOB).running().deleting(30).build()
     pod["metadata"]["deletionGracePeriodSeconds"] = seconds
     wait = wait_of(view_of(JOB, pod, seconds=60))
     assert wait.cause.startswith("waiting for Pod train-worker-0 on node-1 since")
 
 
-def test_first_that_stays_is_told_and_the_others_counted() -> None:
+def test_first_that_stays_is_told_and_the_others_counted():
     groups = tuple(group(name=f"group-{index}") for index in (2, 1, 3))
     assert (
         wait_of(view_of(JOB, pod_groups=groups, seconds=60)).cause
@@ -60,28 +60,28 @@ def test_first_that_stays_is_told_and_the_others_counted() -> None:
     )
 
 
-def test_child_that_nobody_deletes_is_told() -> None:
+def test_child_that_nobody_deletes_is_told():
     assert (
         wait_of(view_of(JOB, a_pod(JOB), seconds=60)).cause
         == "waiting for Pod train-worker-0, not deleted since 03:04:05Z"
     )
 
 
-def test_finalizer_of_the_job_is_told_once_its_children_are_gone() -> None:
+def test_finalizer_of_the_job_is_told_once_its_children_are_gone():
     held = {**JOB, "metadata": {**JOB["metadata"], "finalizers": ["example.com/hold"]}}
     wait = wait_of(view_of(held, seconds=60))
     assert "the job itself, held by its finalizer example.com/hold" in wait.cause
     assert hold_of(view_of(JOB, seconds=60)) is None
 
 
-def test_children_are_no_reason_where_nobody_waits_for_them() -> None:
+def test_children_are_no_reason_where_nobody_waits_for_them():
     """Deleted in the background, a job that is held keeps its pods, and they run on."""
     held = {**JOB, "metadata": {**JOB["metadata"], "finalizers": ["example.com/hold"]}}
     wait = wait_of(view_of(held, a_pod(JOB).running(), seconds=60))
     assert "the job itself, held by its finalizer example.com/hold" in wait.cause
 
 
-def test_job_says_so_with_one_write() -> None:
+def test_job_says_so_with_one_write():
     children = (group(finalizers=[PROTECTION]),)
     first = reconcile(Observed(JOB, pod_groups=children), at(0), Settings())
     assert first.status is not None
@@ -96,7 +96,7 @@ def test_job_says_so_with_one_write() -> None:
     assert later.status is None
 
 
-def test_pod_of_the_last_attempt_that_stays_is_named() -> None:
+def test_pod_of_the_last_attempt_that_stays_is_named():
     job = a_job().with_workers(2).with_status(attempt=2, phase="Restarting").build()
     pod = a_pod(job).running().deleting(0).build()
     usual = wait_of(view_of(job, pod))
@@ -105,7 +105,7 @@ def test_pod_of_the_last_attempt_that_stays_is_named() -> None:
     assert wait.cause == f"{usual.cause}: Pod train-worker-0 on node-1 since 03:04:05Z"
 
 
-def test_no_pod_starts_beside_children_of_a_former_job() -> None:
+def test_no_pod_starts_beside_children_of_a_former_job():
     job = a_job().with_workers(2).build()
     seen = Observed(job, former_children=("ConfigMap train", "Pod train-worker-1"))
     plan = reconcile(seen, at(0), Settings())

@@ -84,12 +84,12 @@ def job() -> Job:
     return made
 
 
-def test_it_says_what_was_read(job: Job) -> None:
+def test_it_says_what_was_read(job):
     assert job.read(READ) == SHOWN
     assert job.writes == 1
 
 
-def test_without_a_reading_there_is_none_and_no_write(job: Job) -> None:
+def test_without_a_reading_there_is_none_and_no_write(job):
     assert job.decide(None) == {}
     assert job.writes == 0
 
@@ -105,13 +105,13 @@ def test_without_a_reading_there_is_none_and_no_write(job: Job) -> None:
     ],
     ids=["a step", "five minutes", "a percent", "a total that is gone", "nothing"],
 )
-def test_it_is_written_when_it_matters(job: Job, later: Progress, writes: int) -> None:
+def test_it_is_written_when_it_matters(job, later, writes):
     job.read(READ)
     job.read(later, seconds=500.0)
     assert job.writes == 1 + writes
 
 
-def test_silence_is_written_every_five_minutes(job: Job) -> None:
+def test_silence_is_written_every_five_minutes(job):
     job.read(READ)
     for seconds in range(0, 1000, 30):
         job.read(READ, seconds=200.0 + seconds, silent_seconds=seconds)
@@ -121,7 +121,7 @@ def test_silence_is_written_every_five_minutes(job: Job) -> None:
     assert "silentSeconds" not in job.progress
 
 
-def test_an_announced_pause_is_written_once(job: Job) -> None:
+def test_an_announced_pause_is_written_once(job):
     job.read(READ)
     assert job.read(READ._replace(quiet_until=at(600)))["quietUntil"] == stamp(600)
     job.read(READ._replace(quiet_until=at(630)))  # the rest of it, announced again
@@ -129,9 +129,7 @@ def test_an_announced_pause_is_written_once(job: Job) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "writes"), [(300, 1), (570, 0), (1000, 0)])
-def test_the_end_of_a_pause_is_written_if_it_is_early(
-    job: Job, seconds: float, writes: int
-) -> None:
+def test_the_end_of_a_pause_is_written_if_it_is_early(job, seconds, writes):
     """Else a new leader would keep to it."""
     pausing = job.read(READ._replace(quiet_until=at(600)))
     after = job.read(READ, seconds=seconds)
@@ -139,7 +137,7 @@ def test_the_end_of_a_pause_is_written_if_it_is_early(
     assert job.writes == 1 + writes
 
 
-def test_a_checkpoint_stays_also_in_the_next_attempt(job: Job) -> None:
+def test_a_checkpoint_stays_also_in_the_next_attempt(job):
     job.read(READ._replace(checkpoint=SAVED))
     shown = {"step": 1000, "path": "out/checkpoint-1000", "time": stamp(50)}
     assert job.progress["checkpoint"] == shown
@@ -150,17 +148,17 @@ def test_a_checkpoint_stays_also_in_the_next_attempt(job: Job) -> None:
     assert progress == {"attempt": 2, "checkpoint": shown, "lastOutputTime": stamp(110)}
 
 
-def test_a_checkpoint_seen_again_by_a_corrected_clock_is_no_news(job: Job) -> None:
+def test_a_checkpoint_seen_again_by_a_corrected_clock_is_no_news(job):
     job.read(READ._replace(checkpoint=SAVED))
     job.read(READ._replace(checkpoint=replace(SAVED, time=at(53))))
     assert job.writes == 1
 
 
-def test_a_reading_of_another_attempt_counts_for_nothing(job: Job) -> None:
+def test_a_reading_of_another_attempt_counts_for_nothing(job):
     assert job.read(READ, attempt=2) == {}
 
 
-def test_lines_that_scrolled_out_of_a_new_leaders_sight_are_kept(job: Job) -> None:
+def test_lines_that_scrolled_out_of_a_new_leaders_sight_are_kept(job):
     job.read(READ)
     progress = job.read(Progress(last_output_time=at(500)), seconds=510.0)
     assert progress == SHOWN | {"lastOutputTime": stamp(500)}
@@ -185,7 +183,7 @@ def test_lines_that_scrolled_out_of_a_new_leaders_sight_are_kept(job: Job) -> No
     ],
     ids=["output", "the first", "huge", "huge total", "an epoch", "nan", "centuries"],
 )
-def test_odd_progress_is_shown_as_far_as_it_is_any(job: Job, read: Progress, shown: Raw) -> None:
+def test_odd_progress_is_shown_as_far_as_it_is_any(job, read, shown):
     expected = {"attempt": 1} | shown
     if read.first_step == 1100:
         expected = {k: v for k, v in expected.items() if k not in ("metrics", "estimatedEndTime")}
@@ -193,14 +191,14 @@ def test_odd_progress_is_shown_as_far_as_it_is_any(job: Job, read: Progress, sho
 
 
 @pytest.mark.parametrize("epoch", ["999999999999m/999999999999m", "999999m/999999.999m"])
-def test_no_epoch_is_longer_than_the_api_server_takes(job: Job, epoch: str) -> None:
+def test_no_epoch_is_longer_than_the_api_server_takes(job, epoch):
     line = Line(NOW, f"paddlejob: step=1 epoch={epoch}")
     read = job.read(ProgressReader().read([line]))
     longest = properties_of(TrainingProgress)["epoch"]["maxLength"]
     assert (read["step"], len(read.get("epoch", "")) <= longest) == (1, True)
 
 
-def test_a_job_that_does_not_run_keeps_what_was_read_before(job: Job) -> None:
+def test_a_job_that_does_not_run_keeps_what_was_read_before(job):
     job.read(READ)
     view = view_of(job.job, training=Reading(READ._replace(step=9999), 1))
     plan = reconcile(view.observed, NOW + timedelta(seconds=600), Settings(progress=True))

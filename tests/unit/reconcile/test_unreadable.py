@@ -69,7 +69,7 @@ def told(plan: Plan) -> Raw:
 @pytest.mark.parametrize(
     "path", list(paths(status_schema())), ids=lambda path: ".".join(map(str, path))
 )
-def test_no_garbage_makes_a_pass_fail(path: Path, phase: str) -> None:
+def test_no_garbage_makes_a_pass_fail(path, phase):
     for value in (*GARBAGE, *ODD_TIMES):
         plan = plan_of(status_with(path, value, phase))
         if told(plan).get("reason") == Reason.STATUS_UNREADABLE:
@@ -88,20 +88,20 @@ def test_no_garbage_makes_a_pass_fail(path: Path, phase: str) -> None:
         ({"conditions": [{"type": "Running"}]}, "status.conditions[0].status is missing"),
     ],
 )  # fmt: skip
-def test_message_names_the_field(status: Any, message: str) -> None:
+def test_message_names_the_field(status, message):
     condition = told(plan_of(status))
     assert condition["reason"] == Reason.STATUS_UNREADABLE
     assert condition["message"].startswith(message)
 
 
-def test_other_conditions_and_fields_stay() -> None:
+def test_other_conditions_and_fields_stay():
     plan = plan_of({**STORED, "phase": "Running", "startTime": "noon"})
     assert plan.status is not None
     assert plan.status["status"].keys() == {"conditions", "reason", "message"}
     assert RUNNING in plan.status["status"]["conditions"]
 
 
-def test_it_is_told_once() -> None:
+def test_it_is_told_once():
     status = {**STORED, "phase": "Running", "startTime": "noon"}
     first = plan_of(status)
     assert [event.reason for event in first.events] == [Reason.STATUS_UNREADABLE]
@@ -110,12 +110,12 @@ def test_it_is_told_once() -> None:
     assert later == Plan()
 
 
-def test_job_goes_on_when_the_field_is_gone() -> None:
+def test_job_goes_on_when_the_field_is_gone():
     status = {**STORED, "phase": "Running", "startTime": "noon"}
     status |= (plan_of(status).status or {})["status"]
     del status["startTime"]
     assert told(plan_of(status)).get("reason") != Reason.STATUS_UNREADABLE
 
 
-def test_another_controllers_job_is_let_be() -> None:
+def test_another_controllers_job_is_let_be():
     assert plan_of({"startTime": "noon"}, managedBy="example.com/other") == Plan()

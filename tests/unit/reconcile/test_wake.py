@@ -8,7 +8,6 @@ from reconcile.build.rendezvous import build_config_map
 from reconcile.children.wake import CALL_SECONDS, MAX_CALLS, WAITING, seconds_to_wake, wake_patches
 from reconcile.model.view import View
 from tests.memory.builders import PodBuilder, a_job, a_pod, stamp, view_of
-from tests.memory.world import World
 
 JOB = a_job().with_ps(1).with_workers(1).build()
 RUNNING = a_pod(JOB, Role.PS).running()
@@ -65,20 +64,18 @@ def seen(pod: PodBuilder | Raw, seconds: float = LATER, *, published: bool = Tru
         pytest.param(seen(told("attempt=1,call=1,at=2026-01-02T03:04:05")), True, id="no-zone"),
     ],
 )
-def test_pods_that_wait_for_the_config_map_are_woken(view: View, wakes: bool) -> None:
+def test_pods_that_wait_for_the_config_map_are_woken(view, wakes):
     assert [patch.target.name for patch in wake_patches(view)] == ["train-worker-0"] * wakes
 
 
-def test_a_pod_that_was_called_is_looked_at_again() -> None:
+def test_a_pod_that_was_called_is_looked_at_again():
     assert seconds_to_wake(seen(worker())) == CALL_SECONDS
     assert seconds_to_wake(seen(called(1), 0.5)) == CALL_SECONDS - 0.5
     assert seconds_to_wake(seen(called(MAX_CALLS))) is None
     assert seconds_to_wake(seen(a_pod(JOB).running())) is None
 
 
-def test_a_deaf_kubelet_is_called_three_times_and_the_annotation_names_the_attempt(
-    world: World,
-) -> None:
+def test_a_deaf_kubelet_is_called_three_times_and_the_annotation_names_the_attempt(world):
     world.begin(a_job().with_workers(2))
     world.kubelet.place_all()
     for name in world.names("Pod"):
