@@ -19,7 +19,6 @@ RELEASE = "example.com/release"
 
 
 def main() -> int:
-    """Alter the operator and run it."""
     shift_clock(Path(sys.argv.pop(1)))
     label_pods()
     shorten_variables()
@@ -45,7 +44,6 @@ def shorten_variables() -> None:
 
 
 def label_pods() -> None:
-    """Have the pods to be created carry a label more."""
     label = templates._labels
     templates._labels = lambda *arguments: {**label(*arguments), RELEASE: "later"}
 

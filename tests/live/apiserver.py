@@ -66,6 +66,5 @@ class ApiServer:
 
 
 def jobs_path(namespace: str, name: str = "", subresource: str = "") -> str:
-    """The path of a namespace's jobs, or of one."""
     parts = [f"/apis/{API_VERSION}/namespaces/{namespace}/{PLURAL}", name, subresource]
     return "/".join(part for part in parts if part)

@@ -146,7 +146,6 @@ def take_away(lab: Lab, node: str, job: str) -> None:
 
 
 def wait_second_attempt(lab: Lab, job: str) -> Raw:
-    """The status once the second attempt runs."""
     lab.wait(lambda: lab.status(job).get("attempt") == 2, f"{job} has failed")
     return lab.wait_phase(job, "Running")
 

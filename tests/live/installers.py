@@ -119,13 +119,11 @@ def run_helm(
 
 
 def kustomize(folder: Path) -> list[Raw]:
-    """The objects that kustomize makes of a folder."""
     program = KUSTOMIZE.binaries_folder() / "kustomize"
     return parse(_run([str(program), "build", str(folder)], "", None, True).stdout)
 
 
 def parse(text: str) -> list[Raw]:
-    """The objects of a stream of YAML."""
     return [obj for obj in yaml.load_all(text, Loader=yaml.CSafeLoader) if obj]
 
 

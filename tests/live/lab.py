@@ -52,7 +52,6 @@ class Lab:
         return self.cluster.client.find(f"{api}/namespaces/{self.namespace}/{resource}")
 
     def items(self, api: str, resource: str, selector: str = "") -> list[Raw]:
-        """The objects of a kind in this namespace that the labels select."""
         found = self.get(api, f"{resource}?labelSelector={quote(selector)}")
         return list(found["items"]) if found else []
 

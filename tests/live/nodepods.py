@@ -54,7 +54,6 @@ class Pods:
         return items
 
     def wait(self, name: str, condition: Any) -> Raw:
-        """The pod, as soon as the condition holds for it."""
         found: list[Raw] = []
 
         def holds() -> bool:

@@ -96,7 +96,6 @@ class Prometheus:
         return answer["data"]
 
     def query(self, text: str) -> list[tuple[Raw, float]]:
-        """The samples of an instant query."""
         found = (self.ask("query", query=text) or {"result": []})["result"]
         return [(each["metric"], float(each["value"][1])) for each in found]
 
@@ -122,7 +121,6 @@ class Prometheus:
 
 
 def printed_config() -> Raw:
-    """The configuration that the page prints."""
     page = (CHECKOUT / "docs" / "alerts.md").read_text()
     blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     (text,) = (block for block in blocks if block.startswith("scrape_configs:"))

@@ -179,7 +179,6 @@ class FaultProxy:
         return {path.rpartition("/")[2] for path in watched}
 
     def write_kubeconfig(self, path: Path) -> Path:
-        """A kubeconfig that leads through the proxy."""
         cluster = {"server": self.url}
         if self._certificate is not None:
             cluster["certificate-authority"] = str(self._certificate.authority)

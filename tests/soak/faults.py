@@ -58,7 +58,6 @@ class Scene:
         return [leader] if pick < 0.5 else [standby] if pick < 0.75 else OPERATORS
 
     def proxies(self, pick: float) -> list[FaultProxy]:
-        """The proxies of those operators."""
         return [self.place.seats[name].proxy for name in self.seats(pick)]
 
     def child(self, kind: str, pick: float, phase: str = "") -> Raw:
@@ -74,7 +73,6 @@ class Scene:
         return chosen
 
     def job(self, pick: float, is_wanted: Callable[[Raw], bool] = lambda _: True) -> Raw:
-        """One of the submitted jobs."""
         found = [job for job, _ in self.ledger.jobs_in(self.place.jobs()) if is_wanted(job)]
         return choose(sorted(found, key=lambda job: (namespace_of(job), name_of(job))), pick)
 

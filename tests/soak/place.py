@@ -174,7 +174,6 @@ class Place:
         self.cluster.stop(name)
 
     def release(self, *names: str) -> None:
-        """They may run again."""
         self.held.subtract(names)
 
     def signal(self, number: signal.Signals, *names: str) -> None:

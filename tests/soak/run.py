@@ -73,7 +73,6 @@ class Watching:
         self.start()
 
     def start(self) -> None:
-        """Begin with what there is now."""
         self._informers = [
             self._informer(f"{PADDLE_JOBS}/paddlejobs", "PaddleJob"),
             self._informer(f"{CORE}/pods", "Pod"),

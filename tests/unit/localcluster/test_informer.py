@@ -37,7 +37,6 @@ class Server:
         self.informer = Informer(client, "/things", self.replaced.append, self._note)
 
     def run(self) -> "Server":
-        """Answer everything in this thread."""
         self.informer.run()
         return self
 

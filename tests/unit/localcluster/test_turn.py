@@ -29,7 +29,6 @@ class Server:
         self.statuses: list[Raw] = []
 
     def get(self, _path: str) -> Raw:
-        """All pods that have not ended."""
         found, during = list(self.pods), self.during
         self.during = lambda: None
         during()

@@ -77,7 +77,6 @@ def main(text: str) -> None:
 
 
 def run(files: dict[str, bytes], folder: Path) -> str:
-    """Run the program in a folder of its own."""
     for name, content in files.items():
         (folder / name).write_bytes(content)
     words = [sys.executable, "-I", str(folder / MAIN)]

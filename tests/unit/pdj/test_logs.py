@@ -21,7 +21,6 @@ from pdj.gather.pieces import Piece, pieces_of
 
 
 def source(index: int) -> Source:
-    """The log of one worker."""
     return Source(f"train-worker-{index}", f"uid-{index}", "worker", index, 1, "paddle")
 
 

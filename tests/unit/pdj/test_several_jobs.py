@@ -41,7 +41,6 @@ class Cluster:
         self._groups = SERVED if is_served else {**SERVED, "groups": []}
 
     def get(self, path: str) -> Raw:
-        """A job, or the groups of the API."""
         if path in ("/apis", f"/apis/{GROUP}"):
             return self._groups if path == "/apis" else KINDS
         name = self._known(path)
