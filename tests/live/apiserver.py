@@ -3,16 +3,15 @@
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from api.constants import API_VERSION, PLURAL
+from api.objects import Raw
 from kube.client import JSON, MERGE_PATCH
 from kube.errors import ApiError
 from kube.parsing import dump_json
 from localcluster import Cluster
 from localcluster.client.rest import Client, Server
 
-Raw = dict[str, Any]
 STRICT = "fieldValidation=Strict"
 DRY_RUN = "dryRun=All"
 

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from api.constants import LABEL_ATTEMPT, LABEL_JOB_NAME
-from api.objects import parse_time
+from api.objects import Raw, parse_time
 from tests.live.history import History
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.proxy import audit_entries
 
-Raw = dict[str, Any]
 HOSTNAME = "kubernetes.io/hostname"
 GONE_AT_ONCE = [
     {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute",

@@ -1,11 +1,10 @@
 """Pods that run until the test lets them end: they wait for a file on their host."""
 
 from pathlib import Path
-from typing import Any
 
+from api.objects import Raw
 from tests.live.lab import shell
 
-Raw = dict[str, Any]
 _PLACE = "/gates"
 
 

@@ -10,12 +10,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
+from api.objects import Raw
 from localcluster import Cluster
 from localcluster.node.runtime import linux
-
-Raw = dict[str, Any]
 
 
 class Guard:

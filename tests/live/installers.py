@@ -9,10 +9,10 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from api.objects import Raw
 from localcluster import Cluster
 from localcluster.build.environments import cache_folder
 from localcluster.build.gobuild import Pins, ensure_built
@@ -20,7 +20,6 @@ from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import Report
 from tests.live import kubestate, prometheus
 
-Raw = dict[str, Any]
 CHECKOUT = Path(__file__).parents[2]
 CHART = CHECKOUT / "charts" / "paddlejob-operator"
 KUSTOMIZE_FOLDER = CHECKOUT / "deploy" / "kustomize"

@@ -3,10 +3,9 @@
 What it used stands in the API server's audit log.
 """
 
-from typing import Any
-
 import yaml
 
+from api.objects import Raw
 from localcluster import Cluster
 from manifests.rbac import KUEUE_RULES, PROGRESS_RULES
 from tests.live.operated import DEPLOYMENT, MANIFESTS, NAMESPACE
@@ -17,7 +16,6 @@ ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{DEPLOYMENT}"
 STAGES = ("ResponseStarted", "ResponseComplete")
 """An open watch has only started."""
 Right = tuple[str, str, str]
-Raw = dict[str, Any]
 QUEUES = {(group, resource, verb) for group, resource, verbs in KUEUE_RULES for verb in verbs}
 LOGS = {(group, resource, verb) for group, resource, verbs in PROGRESS_RULES for verb in verbs}
 QUEUE_ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/queues"

@@ -13,14 +13,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from api.constants import Reason
+from api.objects import Raw
 from localcluster.machine import clock
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.pdj import assert_explained
 
-Raw = dict[str, Any]
 RUNS = int(os.environ.get("RUNS", "1"))
 SIDE_BY_SIDE = 5
 AFTER_SECONDS = 120

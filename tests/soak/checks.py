@@ -6,15 +6,13 @@ All of them are pure, so that each can be shown a world that breaks its rule.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from api.constants import KIND
-from api.objects import controller_of, labels_of, name_of, namespace_of, uid_of
+from api.objects import Raw, controller_of, labels_of, name_of, namespace_of, uid_of
 from reconcile.model.plan import Observed, Settings
 from reconcile.reconcile import reconcile
 from tests.soak.jobs import COMPLETED, FAILED, RUNNING, WRONG_PEERS
 
-Raw = dict[str, Any]
 KINDS = ("Pod", "Service", "ConfigMap")
 ENDED = (COMPLETED, FAILED)
 EXPLAINED = ("Pending", "Restarting", "Failed", "Suspended", "Completed")

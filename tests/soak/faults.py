@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from api.constants import LABEL_JOB_NAME
-from api.objects import labels_of, name_of, namespace_of
+from api.objects import Raw, labels_of, name_of, namespace_of
 from kube.client import MERGE_PATCH
 from kube.errors import AlreadyExists
 from localcluster.cluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER
@@ -29,7 +28,6 @@ from tests.soak.ledger import Ledger
 from tests.soak.place import BINDINGS, NAMESPACES, NODES, OPERATORS, WEBHOOKS, Place
 from tests.soak.sequence import Fault
 
-Raw = dict[str, Any]
 End = Callable[[], None]
 SLOW_SECONDS = 3.0
 WATCHED = ("paddlejobs", "pods", "services", "configmaps", "nodes")

@@ -1,7 +1,5 @@
 """Objects that look as if they were the operator's and are not; nobody may touch them."""
 
-from typing import Any
-
 from api.constants import (
     LABEL_ATTEMPT,
     LABEL_INDEX,
@@ -9,11 +7,10 @@ from api.constants import (
     LABEL_JOB_UID,
     LABEL_ROLE,
 )
-from api.objects import uid_of
+from api.objects import Raw, uid_of
 from tests.live.lab import CORE, paddle_job, shell
 from tests.soak.place import NAMESPACES, Place
 
-Raw = dict[str, Any]
 HELD = "held"
 """A job that is suspended all the time: the others seem to be its children."""
 ANOTHERS = "anothers"

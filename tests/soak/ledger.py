@@ -3,13 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from api.objects import name_of, namespace_of
+from api.objects import Raw, name_of, namespace_of
 from tests.soak.checks import Expectation
 from tests.soak.jobs import KINDS
 
-Raw = dict[str, Any]
 Name = tuple[str, str]
 
 

@@ -6,9 +6,8 @@ import itertools
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from api.objects import name_of, namespace_of
+from api.objects import Raw, name_of, namespace_of
 from kube.client import MERGE_PATCH
 from localcluster.client.informer import Informer
 from localcluster.machine import clock
@@ -44,7 +43,6 @@ from tests.soak.trainings import (
 )
 from tests.soak.witness import Witness
 
-Raw = dict[str, Any]
 TICK_SECONDS = 0.2
 TOLD_SECONDS = 5.0
 RETRY_SECONDS = 1.0

@@ -9,10 +9,9 @@ import os
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from api.constants import Condition, Reason
-from api.objects import name_of, namespace_of
+from api.objects import Raw, name_of, namespace_of
 from api.status import MAX_FAILURES
 from localcluster.client.rest import has_condition
 from localcluster.machine import clock
@@ -21,7 +20,6 @@ from tests.live.lab import paddle_job, shell
 from tests.soak.jobs import COMPLETED, FAILED, RUNNING
 from tests.soak.place import NAMESPACES, OPERATORS, TROUBLE, Place
 
-Raw = dict[str, Any]
 AFTER_SECONDS = 120
 NOTICE_SECONDS = 60.0
 UNREAD_SECONDS = 120.0

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE
-from api.objects import labels_of, name_of, namespace_of, uid_of
+from api.objects import Raw, labels_of, name_of, namespace_of, uid_of
 from api.ownership import owner_of
 from tests.live.history import version_of
 from tests.soak.trainings import wrong_stall
 
-Raw = dict[str, Any]
 ENDED = ("Completed", "Failed")
 POD_ENDED = ("Succeeded", "Failed")
 COUNTERS = ("attempt", "restartCount", "failureCount")

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
+from api.objects import Raw
 from localcluster.node import manager
 from localcluster.node.manager import PodManager
-
-Raw = dict[str, Any]
 
 
 class Worker:

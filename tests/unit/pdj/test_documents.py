@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from api.objects import Raw
 from pdj.documents.changes import set_field
 from pdj.documents.checks import Whose, find_errors
 from pdj.documents.convert import convert
@@ -12,8 +13,6 @@ from pdj.documents.reader import Document
 from pdj.errors import Usage
 from pdj.gather.bundle import REDACTED, redact
 from tests.memory.builders import a_job, a_template
-
-Raw = dict[str, Any]
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import shlex
 from argparse import Namespace
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
 
 import pytest
 
+from api.objects import Raw
 from manifests.operator import Variant as Ours
 from manifests.operator import build_operator
 from pdj.commands.migrate import CRD_FILE, Kubectl, KubectlError, lift_finalizers
@@ -17,7 +17,6 @@ from pdj.session import Session
 from tests.memory.builders import JobBuilder, a_job, a_template
 from tests.memory.former import FINALIZER, former_status
 
-Raw = dict[str, Any]
 THEIRS: Raw = {"metadata": {"name": "paddle-controller-manager", "namespace": "paddle-system"}}
 
 
