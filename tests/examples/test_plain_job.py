@@ -17,7 +17,9 @@ pytestmark = [pytest.mark.training, pytest.mark.timeout(700)]
 
 JOB = "paddle-cluster-job"
 PROGRAMS = EXAMPLES / "wide_and_deep"
-MAKE = [str(PROGRAMS / "make_data.py"), "--shards=3", "--samples=3000", "--part-size=500"]
+MAKE = [str(PROGRAMS / "make_data.py"), "--shards=2", "--samples=2000", "--part-size=500"]
+OF_THREE = ("parallelism: 3", "completions: 3", 'value: "3"')
+"""What the file says of its three nodes; two show as much."""
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +33,17 @@ def output(module_lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     module_lab.kubectl("create", "rolebinding", root.name, "--clusterrole=view", account)
     text = (EXAMPLES / "sharded" / "job.yaml").read_text().replace("/home/work/mfs", str(root))
     text = text.replace("value: default", f"value: {module_lab.namespace}")
+    for of_three in OF_THREE:
+        assert of_three in text
+        text = text.replace(of_three, of_three.replace("3", "2"))
     notes = convert(module_lab, text.encode())
     assert [note.split()[1] for note in notes] == ["guessed", "guessed"]
     return root / JOB / "output"
 
 
-@pytest.mark.parametrize("node", [0, 1, 2])
+@pytest.mark.parametrize("node", [0, 1])
 def test_each_trainer_has_trained_on_its_own_shard(output: Path, node: int) -> None:
-    assert "1000 samples here, 3000 on all" in (output / f"node_{node}/train.log").read_text()
+    assert "1000 samples here, 2000 on all" in (output / f"node_{node}/train.log").read_text()
     assert "serving" in (output / f"node_{node}/server.log").read_text()
 
 
@@ -47,4 +52,4 @@ def test_the_model_of_each_pass_is_whole(output: Path, number: int) -> None:
     model = output / f"pass-{number:05}"
     assert (model / "done").exists()
     servers = {path.name.split("-")[1] for path in model.glob("*/part-*")}
-    assert servers == {"000", "001", "002"}
+    assert servers == {"000", "001"}

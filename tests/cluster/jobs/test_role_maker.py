@@ -40,6 +40,8 @@ if role._role != Role.WORKER:
 COUNTS = {"ps": 1, "worker": 2}
 GLOO = {0: (False, False), 1: (True, False), 2: (True, True)}
 """By withGloo: whether a process sets Gloo up, and whether with servers too."""
+JOBS = {0: "heter", 1: "gloo-1", 2: "gloo-2"}
+"""The job with each withGloo."""
 
 
 def template(port: int) -> dict:
@@ -62,29 +64,24 @@ def told_by(lab: Lab, pod: str) -> dict:
 
 @pytest.fixture(scope="module")
 def roles(module_lab: Lab) -> Lab:
-    """A job for each withGloo, and one with heter trainers, all completed.
+    """A job for each withGloo, one of them with heter trainers, all completed.
 
     Gloo listens on all addresses of the machine, where another run of these tests may listen too.
     """
     first = random.randrange(20_000, 28_000, 400)
-    for with_gloo in GLOO:
+    for with_gloo, name in JOBS.items():
         pods = template(first + 100 * with_gloo)
-        counts = {role: (count, pods) for role, count in COUNTS.items()}
-        module_lab.submit(
-            paddle_job(f"gloo-{with_gloo}", counts, withGloo=with_gloo, cleanPodPolicy="Never")
-        )
-    pods = template(first + 300)
-    heter = {"ps": (1, pods), "worker": (2, pods), "heter": (2, pods)}
-    module_lab.submit(paddle_job("heter", heter, withGloo=0, cleanPodPolicy="Never"))
-    names = [*(f"gloo-{n}" for n in GLOO), "heter"]
-    module_lab.wait_all(names, "Completed", timeout_seconds=400)
+        counts = COUNTS | ({"heter": 2} if name == "heter" else {})
+        roles = {role: (count, pods) for role, count in counts.items()}
+        module_lab.submit(paddle_job(name, roles, withGloo=with_gloo, cleanPodPolicy="Never"))
+    module_lab.wait_all(JOBS.values(), "Completed", timeout_seconds=400)
     return module_lab
 
 
 @pytest.mark.parametrize("with_gloo", GLOO)
 @pytest.mark.parametrize("pod", ["ps-0", "worker-0", "worker-1"])
 def test_with_gloo_reaches_the_role_maker(roles: Lab, with_gloo: int, pod: str) -> None:
-    told = told_by(roles, f"gloo-{with_gloo}-{pod}")
+    told = told_by(roles, f"{JOBS[with_gloo]}-{pod}")
     assert (told["gloo"], told["everyone"]) == GLOO[with_gloo]
 
 
