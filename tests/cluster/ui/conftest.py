@@ -1,10 +1,11 @@
 """One browser and one `kubectl pdj ui` for the tests of a module, in a namespace with jobs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
 from localcluster import Cluster
 from localcluster.machine import clock
@@ -13,6 +14,7 @@ from tests.live.lab import CORE, SERVER, WAIT_SECONDS, Lab, paddle_job, shell
 
 NAMESPACE = "vision"
 """It stands in the pictures of the documents."""
+WINDOW: ViewportSize = {"width": 1200, "height": 800}
 TRAIN = """i=0; while true; do i=$((i+1))
 echo "step $((i*20))/40000, loss: 0.$((900-i)), ips: 41$((i%10)).7 images/s"; sleep 1; done"""
 OUT_OF_MEMORY = """echo 'Traceback (most recent call last):'
@@ -75,17 +77,31 @@ def visitor(chromium: Browser, site: Served) -> Iterator[BrowserContext]:
     context.close()
 
 
+@pytest.fixture(scope="module")
+def tab(visitor: BrowserContext) -> Page:
+    """One for all tests: a new one is a process more, and compiles all scripts again."""
+    return visitor.new_page()
+
+
 @pytest.fixture
-def page(visitor: BrowserContext, site: Served) -> Iterator[Page]:
+def page(tab: Page, site: Served) -> Iterator[Page]:
     """A tab with the list. No script may fail, and nothing be refused by the page's own policy."""
-    tab, wrong = visitor.new_page(), list[str]()
-    tab.on("pageerror", lambda error: wrong.append(str(error)))
-    tab.on("console", lambda said: wrong.append(said.text) if is_wrong(said.text) else None)
+    wrong = list[str]()
+    listeners: dict[str, Callable[[Any], object]] = {
+        "pageerror": lambda error: wrong.append(str(error)),
+        "console": lambda said: wrong.append(said.text) if is_wrong(said.text) else None,
+    }
+    for event, listener in listeners.items():
+        tab.on(event, listener)  # type: ignore[call-overload]
+    tab.set_viewport_size(WINDOW)
+    tab.emulate_media(color_scheme="light", reduced_motion="no-preference")
     tab.goto(site.base)
     tab.wait_for_selector("tbody tr")
     yield tab
     tab.evaluate("['theme', 'language'].forEach((name) => localStorage.removeItem(name))")
-    tab.close()
+    tab.goto("about:blank")
+    for event, listener in listeners.items():
+        tab.remove_listener(event, listener)
     assert not wrong
 
 
@@ -95,7 +111,7 @@ def is_wrong(text: str) -> bool:
 
 
 def enter(chromium: Browser, site: Served) -> BrowserContext:
-    context = chromium.new_context(viewport={"width": 1200, "height": 800}, locale="en-US")
+    context = chromium.new_context(viewport=WINDOW, locale="en-US")
     tab = context.new_page()
     tab.goto(site.url)
     tab.wait_for_url(f"{site.base}/")
