@@ -12,12 +12,13 @@ from pathlib import Path
 
 from api.constants import LABEL_CODE_OF, Reason
 from api.objects import Raw
+from kube.client import Client
 from pdj.access.connection import open_client
 from pdj.access.kubeconfig import load_target
 from pdj.explain import chinese, english, kueue
 from pdj.explain.story import build_story
 from pdj.explain.texts import Text
-from pdj.gather.jobs import look
+from pdj.gather.jobs import JobPicture, look
 from pdj.main import BUG
 from pdj.text.explain import draw_story
 from tests.live.lab import CORE, Lab
@@ -99,12 +100,21 @@ def code_maps(lab: Lab, job: str = "") -> list[Raw]:
     return lab.items(CORE, "configmaps", f"{LABEL_CODE_OF}={job}" if job else LABEL_CODE_OF)
 
 
+def opened(lab: Lab) -> contextlib.closing[Client]:
+    """A client as the tool has it."""
+    kubeconfig = lab.cluster.kubectl_environment()["KUBECONFIG"]
+    return contextlib.closing(open_client(load_target(kubeconfig, None)))
+
+
 def explain(lab: Lab, name: str, language: str) -> str:
     """What `explain` prints, in this process: an interpreter takes longer than the command."""
-    kubeconfig = lab.cluster.kubectl_environment()["KUBECONFIG"]
-    client = open_client(load_target(kubeconfig, None))
-    with contextlib.closing(client):
-        story = build_story(client, look(client, lab.namespace, name), language)
+    with opened(lab) as client:
+        return explained(client, look(client, lab.namespace, name), language)
+
+
+def explained(client: Client, seen: JobPicture, language: str) -> str:
+    """The same of what has been read."""
+    story = build_story(client, seen, language)
     lines = draw_story(story, language, lambda text, *_: text, datetime.now(UTC))
     return "\n".join(lines)
 
@@ -120,11 +130,17 @@ def assert_explained(lab: Lab, name: str, *reasons: Reason, kueues: str = "") ->
             texts = {"en": kueue.ENGLISH[kueues], "zh": kueue.CHINESE[kueues]}
 
         def are_told(reason: Reason = reason, texts: dict[str, Text] = texts) -> bool:
-            return all(
-                each in told
-                for language, text in texts.items()
-                for told in [explain(lab, name, language)]
-                for each in (reason, text.cause, text.next_step)
-            )
+            with opened(lab) as client:
+                seen = look(client, lab.namespace, name)
+                return all(
+                    each in told
+                    for language, text in texts.items()
+                    for told in [explained(client, seen, language)]
+                    for each in (reason, text.cause, text.next_step)
+                )
 
-        lab.wait(are_told, f"{name}: {reason}: {explain(lab, name, 'en')}")
+        try:
+            lab.wait(are_told, f"{name}: {reason}")
+        except AssertionError as error:
+            error.add_note(explain(lab, name, "en"))
+            raise
