@@ -123,7 +123,6 @@ MAX_PARAMETERS = 6
 
 
 def modules(*packages: str) -> Iterator[Path]:
-    """Every Python file of the packages."""
     folders = (ROOT / package.replace(".", "/") for package in packages)
     return itertools.chain.from_iterable(folder.rglob("*.py") for folder in folders)
 
@@ -168,7 +167,6 @@ def room_of(name: str) -> str:
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Every function of a module."""
     for node in ast.walk(syntax(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
@@ -294,7 +292,6 @@ def is_empty(node: ast.Dict | ast.List | ast.Set | ast.Call) -> bool:
 
 
 def names_in(path: Path) -> set[str]:
-    """Every name that a module uses."""
     return {node.id for node in ast.walk(syntax(path)) if isinstance(node, ast.Name)}
 
 

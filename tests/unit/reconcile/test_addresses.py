@@ -10,7 +10,6 @@ from tests.memory.builders import a_job, a_pod, a_template, view_of
 
 
 def template_with_port(value: str, container: str = "paddle") -> Raw:
-    """A template whose container of this name sets PADDLE_PORT."""
     template = a_template()
     env = [{"name": "PADDLE_PORT", "value": value}]
     template["spec"]["containers"].append({"name": container, "image": "i", "env": env})

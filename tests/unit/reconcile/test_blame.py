@@ -87,7 +87,6 @@ def test_the_first_to_end_decides_what_is_charged():
 
 
 def noted(*ended: PodBuilder) -> Raw:
-    """The job after a pass that saw these."""
     plan = plan_of(seen(*ended))
     assert plan.status is not None
     job = copy.deepcopy(JOB)

@@ -23,7 +23,6 @@ def env(
 
 
 def with_env(*entries: Raw, container: str = "paddle") -> Raw:
-    """A template whose container sets these variables."""
     return {"spec": {"containers": [{"name": container, "env": list(entries)}]}}
 
 

@@ -21,7 +21,6 @@ EVICTED = a_pod(JOB).ended(143).with_condition("DisruptionTarget")
 
 
 def incident_of(view: View) -> Incident:
-    """What has ended the attempt."""
     incident = find_incident(view)
     assert incident is not None
     return incident

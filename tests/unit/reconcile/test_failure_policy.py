@@ -10,7 +10,6 @@ JOB = a_job().with_workers(1).build()
 
 
 def on_codes(action: str, operator: str, *values: int, container: str | None = None) -> Raw:
-    """A rule on exit codes."""
     codes = {"operator": operator, "values": list(values)}
     return {
         "action": action,
@@ -19,7 +18,6 @@ def on_codes(action: str, operator: str, *values: int, container: str | None = N
 
 
 def on_condition(action: str, type_: str, status: str | None = None) -> Raw:
-    """A rule on a pod condition."""
     pattern = {"type": type_} | ({"status": status} if status else {})
     return {"action": action, "onPodConditions": [pattern]}
 

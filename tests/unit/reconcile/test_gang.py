@@ -30,7 +30,6 @@ def volcano_job() -> JobBuilder:
 
 @pytest.fixture
 def volcano(world: World) -> World:
-    """With Volcano, and a job that names it."""
     world.volcano_served = world.gang_served = True
     world.submit(volcano_job())
     return world

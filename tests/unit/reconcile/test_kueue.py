@@ -30,7 +30,6 @@ def kueue(world: World) -> Kueue:
 
 
 def a_queued_job(**template: object) -> JobBuilder:
-    """Two workers in a queue."""
     return a_job().with_workers(2, a_template(**template)).with_metadata(labels=dict(LABELS))
 
 

@@ -25,7 +25,6 @@ TAKEN = Refusal("ConfigMap", "train", "AlreadyExists", "exists", 409)
 
 
 def unscheduled(index: int, seconds: float) -> PodBuilder:
-    """A worker that the scheduler could not place."""
     return a_pod(JOB, index=index).with_condition(
         "PodScheduled", "False", seconds, reason="Unschedulable", message=NO_GPU
     )
@@ -89,7 +88,6 @@ def test_wait_does_not_rewrite_itself(world):
 
 
 def reported(hold: Hold) -> Raw:
-    """The job once its status says so."""
     pending = {"type": "Pending", "status": "True", "reason": hold.reason, "message": hold.message}
     waiting = {"cause": hold.cause, "child": hold.child, "state": hold.state}
     waiting |= {"grace": hold.grace, "since": stamp()}

@@ -118,15 +118,14 @@ def test_pods_of_a_former_job_are_not_ours(world):
     assert world.phase() == "Running"
 
 
-def test_job_of_another_controller_is_left_alone(world):
-    world.submit(a_job().with_workers(1).with_spec(managedBy="example.com/other"))
-    assert writes_nothing(world.work())
-
-
-def test_job_managed_by_this_operator_by_name_is_run(world):
-    ours = "paddlejob.batch.paddlepaddle.org/operator"
-    world.begin(a_job().with_workers(1).with_spec(managedBy=ours))
-    assert world.names("Pod") == ["train-worker-0"]
+@pytest.mark.parametrize(
+    ("manager", "pods"),
+    [("example.com/other", []), ("paddlejob.batch.paddlepaddle.org/operator", ["train-worker-0"])],
+)
+def test_job_is_run_by_the_controller_that_it_names(world, manager, pods):
+    world.begin(a_job().with_workers(1).with_spec(managedBy=manager))
+    assert world.names("Pod") == pods
+    assert bool(world.status()) == bool(pods)
 
 
 def test_job_being_deleted_gets_no_children(world):

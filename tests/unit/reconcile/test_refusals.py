@@ -83,7 +83,6 @@ def test_a_job_that_was_scaled_down_says_nothing_of_the_pod_that_was_refused(wor
 
 
 def pause_of(world: World) -> float:
-    """For how long the job creates nothing."""
     return pause_seconds(build_view(world.observe(), world.now, world.settings))
 
 

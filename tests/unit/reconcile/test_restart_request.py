@@ -20,7 +20,6 @@ def ask(world: World, value: str = MONDAY) -> None:
 
 
 def restart(world: World, value: str) -> None:
-    """Ask, and see the new attempt run."""
     ask(world, value)
     world.kubelet.let_go()
     world.run()

@@ -65,7 +65,6 @@ def waits(reason: str, message: str = "") -> Hold:
 
 
 def unscheduled(message: str, **observed: Any) -> Hold:
-    """What a job says two of whose pods have no node."""
     template = a_template()
     template["spec"]["containers"][0]["resources"] = GPU
     job = a_job().with_workers(4, template).build()
@@ -87,24 +86,20 @@ def partly_placed(*refused: tuple[str, str], refusals: tuple[Refusal, ...] = ())
 
 
 def over_quota() -> Refusal:
-    """The refusal of a third pod."""
     return Refusal("Pod", "train-worker-2", "Forbidden", QUOTA, 403)
 
 
 def given_back() -> Hold:
-    """What a job says that has given its pods back twice."""
     job = a_job().with_workers(4).with_status(attempt=3, phase="Pending", givenBack=2)
     return wait_of(view_of(job.with_status(givenBackAt=stamp())))
 
 
 def overlooked() -> Hold:
-    """What a job says whose pods name a scheduler that is not there."""
     job = a_job().with_workers(4, a_template(schedulerName="volcanoo")).build()
     return wait_of(view_of(job, a_pod(job)))
 
 
 def restarting(*pods: PodBuilder, seconds: float = 0.0) -> Hold:
-    """What a job says between two attempts."""
     job = (
         a_job()
         .with_workers(4)
@@ -140,7 +135,6 @@ def going(kind: str, **metadata: object) -> Hold:
 
 
 def held_by_former() -> Hold:
-    """What a deleted job says that has the finalizer of an operator which is gone."""
     held = {**GONE, "metadata": {**GONE["metadata"], "finalizers": [FINALIZER]}}
     return told(wait_of(view_of(held, seconds=60)))
 
@@ -151,7 +145,6 @@ def told(wait: Hold | None) -> Hold:
 
 
 def unreadable() -> Hold:
-    """What a job says whose status somebody has spoilt."""
     job = {**JOB, "status": {"startTime": "noon"}}
     status = (reconcile(Observed(job), at(0), Settings()).status or {})["status"]
     pending = JobCondition("Pending", True, status["reason"], status["conditions"][0]["message"])

@@ -31,7 +31,6 @@ def end_of(view: View) -> Move | None:
 
 
 def failed(view: View) -> JobCondition:
-    """Why the job has ended."""
     end = end_of(view)
     assert end is not None
     condition = end.status.condition("Failed")

@@ -10,7 +10,6 @@ JOB = a_job().with_workers(1).build()
 
 
 def node(ready: str) -> Raw:
-    """A node with this status of the condition Ready."""
     return {
         "metadata": {"name": "node-1"},
         "status": {"conditions": [{"type": "Ready", "status": ready}]},

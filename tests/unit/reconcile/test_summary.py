@@ -27,7 +27,6 @@ def worker(index: int = 0, attempt: int = 1) -> PodBuilder:
 
 
 def status_of(view: View) -> JobStatus:
-    """The status that follows from what there is."""
     return summarize(view, hold_of(view))
 
 

@@ -7,7 +7,6 @@ from tests.memory.world import World
 
 
 def suspend(world: World) -> None:
-    """Suspend the job and let its pods go."""
     world.edit_spec(suspend=True)
     world.kubelet.let_go()
 

@@ -20,7 +20,6 @@ JOB = DELETED.build()
 
 
 def group(**metadata: object) -> Raw:
-    """A PodGroup of the job's."""
     metadata = {"name": "train-0123abcd", "uid": "g", "deletionTimestamp": stamp(2)} | metadata
     return {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": metadata}
 

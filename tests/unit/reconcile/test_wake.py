@@ -33,7 +33,6 @@ def called(times: int, seconds: float = 0.0) -> Raw:
 
 
 def initialized(seconds: float, status: str = "True") -> Raw:
-    """The worker, whose init containers ended then."""
     condition = {"type": "Initialized", "status": status, "lastTransitionTime": stamp(seconds)}
     return worker("PodInitializing").with_status(conditions=[condition]).build()
 
