@@ -108,7 +108,7 @@ def test_tree_becomes_values_and_schema() -> None:
 def test_what_artifact_hub_lists_is_the_crd() -> None:
     about = yaml.safe_load((CHART / "Chart.yaml").read_text())
     (listed,) = yaml.safe_load(about["annotations"]["artifacthub.io/crds"])
-    crd = yaml.safe_load((ROOT / "deploy" / "v1" / "crd.yaml").read_text())
+    crd = yaml.load((ROOT / "deploy" / "v1" / "crd.yaml").read_text(), Loader=yaml.CSafeLoader)
     assert listed["name"] == crd["metadata"]["name"]
     assert listed["kind"] == crd["spec"]["names"]["kind"]
     assert [listed["version"]] == [each["name"] for each in crd["spec"]["versions"]]
