@@ -151,31 +151,25 @@ def operator_frozen(scene: Scene, fault: Fault) -> End:
 # Nodes
 
 
-def node_killed(scene: Scene, fault: Fault) -> End:
-    """A node and all that runs there is dead."""
-    name = NODES[int(fault.pick * len(NODES))]
-    scene.ledger.touch_all()
-    scene.place.held[name] += 1
-    scene.place.signal(signal.SIGKILL, name)
+def node_away(is_dead: bool) -> Callable[[Scene, Fault], End]:
+    """A node and all that runs there is dead; or it is silent, and its pods run on."""
 
-    def end() -> None:
+    def begin(scene: Scene, fault: Fault) -> End:
+        name = NODES[int(fault.pick * len(NODES))]
         scene.ledger.touch_all()
-        scene.place.release(name)
+        scene.place.held[name] += is_dead
+        scene.place.signal(signal.SIGKILL if is_dead else signal.SIGSTOP, name)
 
-    return end
+        def end() -> None:
+            scene.ledger.touch_all()
+            if is_dead:
+                scene.place.release(name)
+            else:
+                scene.place.signal(signal.SIGCONT, name)
 
+        return end
 
-def node_frozen(scene: Scene, fault: Fault) -> End:
-    """A node is silent, and its pods run on."""
-    name = NODES[int(fault.pick * len(NODES))]
-    scene.ledger.touch_all()
-    scene.place.signal(signal.SIGSTOP, name)
-
-    def end() -> None:
-        scene.ledger.touch_all()
-        scene.place.signal(signal.SIGCONT, name)
-
-    return end
+    return begin
 
 
 # The way to the API server
@@ -253,9 +247,8 @@ def unheard(scene: Scene, fault: Fault) -> End:
 # Pods and other children
 
 
-def pod_path(pod: Raw, subresource: str = "") -> str:
-    path = f"{CORE}/namespaces/{namespace_of(pod)}/pods/{name_of(pod)}"
-    return f"{path}/{subresource}" if subresource else path
+def pod_path(pod: Raw, subresource: str) -> str:
+    return f"{CORE}/namespaces/{namespace_of(pod)}/pods/{name_of(pod)}/{subresource}"
 
 
 def pod_killed(scene: Scene, fault: Fault) -> End:
@@ -265,17 +258,6 @@ def pod_killed(scene: Scene, fault: Fault) -> End:
         raise NothingToHitError
     kill_processes(scene.place.cluster, pod)
     return nothing
-
-
-def pod_deleted(grace_seconds: int | None) -> Callable[[Scene, Fault], End]:
-    """Somebody deletes a pod."""
-
-    def begin(scene: Scene, fault: Fault) -> End:
-        pod = scene.child("Pod", fault.pick)
-        scene.place.client.delete(pod_path(pod), grace_seconds=grace_seconds)
-        return nothing
-
-    return begin
 
 
 def pod_evicted(scene: Scene, fault: Fault) -> End:
@@ -294,13 +276,15 @@ def pod_squeezed_out(scene: Scene, fault: Fault) -> End:
     return nothing
 
 
-def child_deleted(kind: str, plural: str) -> Callable[[Scene, Fault], End]:
-    """Somebody deletes a Service or a ConfigMap."""
+def child_deleted(
+    kind: str, plural: str, grace_seconds: int | None = None
+) -> Callable[[Scene, Fault], End]:
+    """Somebody deletes a pod, a Service or a ConfigMap."""
 
     def begin(scene: Scene, fault: Fault) -> End:
         child = scene.child(kind, fault.pick)
         path = f"{CORE}/namespaces/{namespace_of(child)}/{plural}/{name_of(child)}"
-        scene.place.client.delete(path)
+        scene.place.client.delete(path, grace_seconds=grace_seconds)
         return nothing
 
     return begin
@@ -350,8 +334,8 @@ def job_recreated(scene: Scene, fault: Fault) -> End:
 
     def end() -> None:
         body = {**again, "metadata": {"name": name_of(job)}}
-        with contextlib.suppress(AlreadyThere):
-            create(scene, namespace, body)
+        with contextlib.suppress(AlreadyExists):
+            scene.place.client.create(scene.place.job_path(namespace), body)
 
     return end
 
@@ -372,18 +356,6 @@ def job_scaled(scene: Scene, fault: Fault) -> End:
     scene.ledger.touch(name)
     patch_job(scene, name, {"worker": {"replicas": 1 + int(fault.pick * 10) % 3}})
     return nothing
-
-
-class AlreadyThere(Exception):
-    """What was to be made exists."""
-
-
-def create(scene: Scene, namespace: str, job: Raw) -> None:
-    """Submit a job. Raises AlreadyThere."""
-    try:
-        scene.place.client.create(scene.place.job_path(namespace), job)
-    except AlreadyExists as error:
-        raise AlreadyThere from error
 
 
 def patch_job(scene: Scene, name: tuple[str, str], spec: Raw) -> None:
@@ -413,8 +385,8 @@ KINDS = {
     "operator killed": Kind(operator_signal(signal.SIGKILL), 5.0),
     "operator terminated": Kind(operator_signal(signal.SIGTERM), 5.0),
     "operator frozen": Kind(operator_frozen, 30.0),
-    "node killed": Kind(node_killed, 20.0),
-    "node frozen": Kind(node_frozen, 20.0),
+    "node killed": Kind(node_away(is_dead=True), 20.0),
+    "node frozen": Kind(node_away(is_dead=False), 20.0),
     "network cut": Kind(network("", "", cut), 20.0),
     "lease cut": Kind(network("", "/leases", cut), 20.0),
     "network slow": Kind(network("", "", delay(SLOW_SECONDS))),
@@ -428,8 +400,8 @@ KINDS = {
     "slow TLS": Kind(slow_tls),
     "answers lost": Kind(unheard),
     "pod killed": Kind(pod_killed),
-    "pod deleted": Kind(pod_deleted(None)),
-    "pod gone at once": Kind(pod_deleted(0)),
+    "pod deleted": Kind(child_deleted("Pod", "pods")),
+    "pod gone at once": Kind(child_deleted("Pod", "pods", 0)),
     "pod evicted": Kind(pod_evicted),
     "pod squeezed out": Kind(pod_squeezed_out),
     "Service deleted": Kind(child_deleted("Service", "services")),

@@ -9,6 +9,7 @@ from functools import partial
 
 from api.objects import Raw, name_of, namespace_of
 from kube.client import MERGE_PATCH
+from kube.errors import AlreadyExists
 from localcluster.client.informer import Informer
 from localcluster.machine import clock
 from reconcile.model.plan import Settings
@@ -28,7 +29,7 @@ from tests.soak.checks import (
     check_status,
     is_lost,
 )
-from tests.soak.faults import AlreadyThere, NothingToHitError, Scene
+from tests.soak.faults import NothingToHitError, Scene
 from tests.soak.foreign import PERMANENT, Foreign
 from tests.soak.place import FORCE_SECONDS, LEASES, NAMESPACES, OPERATORS, TROUBLE, Place
 from tests.soak.record import Record
@@ -174,8 +175,8 @@ class Soak:
     def _submitting(self, namespace: str, name: str, submission: Submission) -> Action:
         def submit() -> None:
             job = jobs.KINDS[submission.kind].build(name, submission.seconds)
-            with contextlib.suppress(AlreadyThere):
-                faults.create(self.scene, namespace, job)
+            with contextlib.suppress(AlreadyExists):
+                self.place.client.create(self.place.job_path(namespace), job)
             self.ledger.enter((namespace, name), submission.kind)
             self.record.note(f"submitted {namespace}/{name}")
 
