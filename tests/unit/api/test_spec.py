@@ -71,9 +71,7 @@ CLEANING = {
 
 
 @pytest.mark.parametrize(("fields", "policy"), CLEANING.values(), ids=CLEANING)
-def test_clean_policy_is_the_old_name_of_clean_pod_policy(
-    fields: dict[str, str], policy: CleanPodPolicy
-) -> None:
+def test_clean_policy_is_the_old_name_of_clean_pod_policy(fields, policy):
     assert parse(**fields).clean_pod_policy == policy
 
 
@@ -114,9 +112,7 @@ BOUNDS = {
 
 
 @pytest.mark.parametrize(("fields", "bounds"), BOUNDS.values(), ids=BOUNDS)
-def test_a_bound_that_is_unset_is_the_number_of_replicas(
-    fields: dict[str, int], bounds: tuple[int, int]
-) -> None:
+def test_a_bound_that_is_unset_is_the_number_of_replicas(fields, bounds):
     worker = parse(worker={"replicas": 3, **fields}).roles[Role.WORKER]
     assert (worker.least, worker.most) == bounds
 

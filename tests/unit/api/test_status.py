@@ -174,9 +174,7 @@ PATCHES: dict[str, tuple[Any, JobStatus, Any]] = {
 
 
 @pytest.mark.parametrize(("stored", "new", "changes"), PATCHES.values(), ids=PATCHES)
-def test_the_patch_holds_what_changed_and_no_more(
-    stored: Any, new: JobStatus, changes: Any
-) -> None:
+def test_the_patch_holds_what_changed_and_no_more(stored, new, changes):
     assert diff_status(stored, new) == (changes and {"status": changes})
 
 
@@ -200,9 +198,7 @@ def test_a_condition_is_as_of_when_it_was_made() -> None:
     [(True, True, 0), (False, False, 0), (True, False, 5), (False, True, 5)],
     ids=["stays true", "stays false", "becomes false", "becomes true"],
 )
-def test_the_transition_time_changes_when_the_status_flips(
-    was: bool, becomes: bool, since: float
-) -> None:
+def test_the_transition_time_changes_when_the_status_flips(was, becomes, since):
     status = JobStatus().with_condition(new_condition("Running", was, "R", "m", NOW))
     status = status.with_condition(new_condition("Running", becomes, "S", "n", at(5)))
     assert status.conditions[0].last_transition_time == stamp(since)
