@@ -35,7 +35,7 @@ class Desk:
         return Walk(self.cluster, self.folder, show)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     """For readers who begin by installing the operator, and end by uninstalling it."""
     folder = tmp_path_factory.mktemp("desk")
