@@ -109,6 +109,14 @@ def test_a_list_tells_what_is_new_changed_and_gone(store):
     assert store.get(POD, Key("ns", "gone")) is None
 
 
+def test_a_list_after_a_restore_of_etcd_counts_where_versions_are_the_same(store):
+    put(store, POD, a_pod("train", a_job(), version=7, deletionTimestamp="2026-01-02T03:04:05Z"))
+    put(store, PADDLE_JOB, a_job())
+    assert replace(store, POD, [a_pod("train", a_job(), version=7)], "8") == ["train"]
+    (pod,) = family_of(store).children[POD]
+    assert "deletionTimestamp" not in pod["metadata"]
+
+
 def test_a_list_of_one_kind_leaves_the_others(store):
     job = a_job()
     put(store, PADDLE_JOB, job)
