@@ -104,11 +104,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def node(pytestconfig: pytest.Config) -> RealNode:
+def node(pytestconfig: pytest.Config) -> Iterator[RealNode]:
     """A real node, with every image on it: one for all tests that `make e2e` runs."""
     if not is_inside():
         pytest.skip("a real node has namespaces of its own: make e2e")
-    return node_of(pytestconfig)
+    found = node_of(pytestconfig)
+    with contextlib.closing(found.cluster.client):
+        yield found
 
 
 @pytest.fixture(scope="session")
