@@ -101,8 +101,8 @@ class FollowedLog:
         last = format_time(progress.last_output_time)
         if last and last == known.last_output_time:
             reading = replace(reading, silent_seconds=float(known.silent_seconds))
-        epochs = ("None", known.epoch.partition("/")[0])
-        if progress.step in (None, known.step) and str(progress.epoch) in epochs:
+        is_same = progress.epoch is None or str(progress.epoch) == known.epoch.partition("/")[0]
+        if is_same and progress.step in (None, known.step):
             reading = replace(reading, stepless_seconds=float(known.stepless_seconds))
         return reading
 
