@@ -31,7 +31,7 @@ from controller.threads import Threads
 from controller.work.applier import MAX_PARALLEL, Applier
 from controller.work.events import EventRecorder
 from controller.work.log_keeper import BURST, RATE, LogKeeper
-from controller.work.log_reader import BACKLOG_SHARE, LOG_RATE, LogReader
+from controller.work.log_reader import AT_ONCE, BACKLOG_SHARE, LOG_RATE, LogReader
 from controller.work.log_reader import THREADS as READERS
 from controller.work.memory import JobMemory
 from controller.work.node_rests import NodeRests
@@ -39,7 +39,7 @@ from controller.work.observer import Observer
 from controller.work.ports import PortRanges
 from controller.work.worker import Decide, Worker
 from controller.workqueue.queue import WorkQueue
-from controller.workqueue.rate_limiter import TokenBucket
+from controller.workqueue.rate_limiter import Batches, TokenBucket
 from kube.client import Connection
 from kube.clock import MAX_DIFFERENCE, Clock
 from kube.logs import READ_SECONDS
@@ -310,7 +310,7 @@ class Manager:
             memory=self._memory,
             add=self._queue.add,
             record=self._recorder.record,
-            pace=TokenBucket(options.progress_reads, 1, base.clock),
+            pace=Batches(AT_ONCE, AT_ONCE / options.progress_reads, base.clock),
             is_backlogged=self._queue.is_backlogged,
             backlog_pace=TokenBucket(BACKLOG_SHARE * options.progress_reads, 1, base.clock),
             complaints=TokenBucket(LOG_RATE, 1, base.clock),

@@ -25,7 +25,7 @@ from controller.work.followed_log import FollowedLog
 from controller.work.memory import JobMemory, first_worker
 from controller.work.node_rests import NodeRests
 from controller.workqueue.queue import Filing, WorkQueue
-from controller.workqueue.rate_limiter import TokenBucket
+from controller.workqueue.rate_limiter import Batches, TokenBucket
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError, Forbidden, Throttled, TooLarge, Transient, Unreachable
@@ -37,6 +37,8 @@ from reconcile.words.progress import Line, read_lines
 
 THREADS = 4
 """Several threads, because one may wait for a node that hangs."""
+AT_ONCE = 5
+"""The reads of a batch."""
 PERIOD_SECONDS = 30.0
 """The least time between two reads of one log."""
 SCAN_SECONDS = 2.0
@@ -80,7 +82,7 @@ class LogReader:
     memory: JobMemory
     add: Callable[[Key], None]
     record: Callable[[Raw, EmitEvent], None]
-    pace: TokenBucket
+    pace: Batches
     is_backlogged: Callable[[str], bool]
     backlog_pace: TokenBucket
     complaints: TokenBucket

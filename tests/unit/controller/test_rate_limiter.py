@@ -1,7 +1,7 @@
 """Delays: growing, bounded, and spread."""
 
 from api.ownership import Key
-from controller.workqueue.rate_limiter import RetryLimiter, TokenBucket
+from controller.workqueue.rate_limiter import Batches, RetryLimiter, TokenBucket
 
 
 def test_a_key_waits_half_a_minute_at_most_however_often_it_fails(clock):
@@ -48,6 +48,15 @@ def test_many_failures_of_one_namespace_do_not_lengthen_the_waits_of_another(clo
         limiter.next_delay(Key("many", str(number)))
     delays = [limiter.next_delay(Key("few", "x")) for _ in range(20)]
     assert (delays[0], delays[-1]) == (0.005, 30.0)
+
+
+def test_batches_are_so_large_and_so_far_apart(clock):
+    batches = Batches(size=3, seconds=0.5, clock=clock)
+    assert [batches.reserve() for _ in range(7)] == [0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 1.0]
+    clock.step(0.75)
+    assert [batches.reserve() for _ in range(3)] == [0.25, 0.25, 0.75]
+    clock.step(3600)
+    assert [batches.reserve() for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
 
 
 def test_a_bucket_refills_with_time(clock):
