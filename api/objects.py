@@ -4,7 +4,7 @@ Objects are kept as the JSON that the API server sent, so that no field is lost.
 read the few fields that every part needs; they never change their arguments.
 """
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
@@ -77,6 +77,12 @@ def json_names(kind: type) -> dict[str, str]:
     """Maps the fields of a dataclass to their JSON names: `start_time` to `startTime`."""
     words = {field.name: field.name.split("_") for field in fields(kind)}
     return {name: first + "".join(map(str.title, more)) for name, (first, *more) in words.items()}
+
+
+def changed(obj: Parsed, **values: object) -> Parsed:
+    """The frozen dataclass with these values: itself if it has them already, as in most passes."""
+    news = any(getattr(obj, name) != value for name, value in values.items())
+    return replace(obj, **values) if news else obj  # type: ignore[type-var] # a dataclass
 
 
 def parse_fields(kind: type[Parsed], raw: Raw, **parsed: object) -> Parsed:

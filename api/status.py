@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from api.constants import MAX_RESTARTED_AT, Condition, Phase, Reason, Role
-from api.objects import Raw, dump_fields, format_time, parse_fields
+from api.objects import Raw, changed, dump_fields, format_time, parse_fields
 from api.schema_types import (
     INT32,
     MAX_INT32,
@@ -130,6 +130,7 @@ class Waiting:
     since: str = time_field("Since when that grace runs.")
 
 
+NOT_WAITING, NO_PROGRESS = Waiting(), TrainingProgress()
 _CONDITION = an_object(
     "One condition, as metav1.Condition has it.",
     properties_of(JobCondition),
@@ -220,7 +221,10 @@ class JobStatus:
 
     def condition(self, type_: str) -> JobCondition | None:
         """The condition of this type, or None if it was never set."""
-        return next((c for c in self.conditions if c.type == type_), None)
+        for condition in self.conditions:  # asked forty times in a pass
+            if condition.type == type_:
+                return condition
+        return None
 
     def true_condition(self, type_: str) -> JobCondition | None:
         """The condition of this type if it is true, or None."""
@@ -236,24 +240,23 @@ class JobStatus:
 
         The transition time stays unless the condition's status flips.
         """
+        new = changed(new, message=new.message[:MAX_MESSAGE_CHARACTERS])
         old = self.condition(new.type)
-        message = new.message[:MAX_MESSAGE_CHARACTERS]
-        if old is not None and old.status == new.status:
-            new = replace(new, last_transition_time=old.last_transition_time)
-        new = replace(new, message=message)
         if old is None:
             return replace(self, conditions=(*self.conditions, new))
+        if old.status == new.status:
+            new = changed(old, reason=new.reason, message=new.message)
         conditions = tuple(new if c.type == new.type else c for c in self.conditions)
-        return replace(self, conditions=conditions)
+        return changed(self, conditions=conditions)
 
     def with_headline(self, condition: JobCondition | None) -> "JobStatus":
         """The status with this condition's reason and the start of its message at the top."""
         if condition is None:
-            return replace(self, reason="", message="")
+            return changed(self, reason="", message="")
         first, *_ = condition.message.splitlines() or [""]
         if len(first) > MAX_HEADLINE_CHARACTERS:
             first = first[: MAX_HEADLINE_CHARACTERS - 1] + "…"
-        return replace(self, reason=str(condition.reason), message=first)
+        return changed(self, reason=str(condition.reason), message=first)
 
     def with_failure(self, failure: Failure) -> "JobStatus":
         """The status with one more failure record, without the oldest beyond MAX_FAILURES."""
@@ -314,8 +317,8 @@ def parse_status(raw: Raw | None) -> JobStatus:
             parse_fields(JobCondition, each, status=each["status"] == "True")
             for each in raw.get("conditions") or ()
         ),
-        waiting=parse_fields(Waiting, raw.get("waiting") or {}),
-        progress=parse_progress(raw.get("progress") or {}),
+        waiting=parse_fields(Waiting, raw["waiting"]) if raw.get("waiting") else NOT_WAITING,
+        progress=parse_progress(raw["progress"]) if raw.get("progress") else NO_PROGRESS,
         failures=tuple(parse_fields(Failure, each) for each in raw.get("failures") or ()),
         avoid_nodes=tuple(raw.get("avoidNodes") or ()),
         roles={role: parse_fields(RoleStatus, raw[role]) for role in Role if raw.get(role)},
@@ -329,7 +332,7 @@ def dump_status(status: JobStatus) -> Raw:
         "failures": [dump_fields(each) for each in status.failures],
         "avoidNodes": list(status.avoid_nodes),
         "waiting": {key: text for key, text in dump_fields(status.waiting).items() if text},
-        "progress": dump_progress(status.progress),
+        "progress": {} if status.progress == NO_PROGRESS else dump_progress(status.progress),
     }
     del raw["roles"]
     raw |= {str(role): _dump_role(counts) for role, counts in status.roles.items()}

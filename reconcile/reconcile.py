@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import Flag, auto
 
 from api.constants import Condition, Phase, Reason, Role
-from api.objects import Raw, parse_time
+from api.objects import Raw, changed, parse_time
 from api.status import JobCondition, JobStatus, diff_status
 from reconcile.attempt.adoption import adopt, leave_alone, take_pods
 from reconcile.attempt.back_off import await_back_off
@@ -243,8 +243,8 @@ def _status_patch(view: View, status: JobStatus) -> Raw | None:
 
 
 def _stamp(status: JobStatus, generation: int) -> JobStatus:
-    conditions = tuple(replace(c, observed_generation=generation) for c in status.conditions)
-    return replace(status, observed_generation=generation, conditions=conditions)
+    conditions = tuple(changed(c, observed_generation=generation) for c in status.conditions)
+    return changed(status, observed_generation=generation, conditions=conditions)
 
 
 def _status_wait(view: View, status: JobStatus) -> float:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from api.constants import ATTEMPT_ENDS, Condition, Reason
-from api.objects import format_time, parse_time
+from api.objects import changed, format_time, parse_time
 from api.status import JobStatus
 from api.trainer import count_accelerators
 from reconcile.failure.incident import Incident, end_time
@@ -51,7 +51,7 @@ def _saved_until(view: View) -> str:
 
 def forget_loss(status: JobStatus) -> JobStatus:
     """Clear the note if the job trains again, or will never train again."""
-    return replace(status, lost_since="", lost_reason="")
+    return changed(status, lost_since="", lost_reason="")
 
 
 def count_loss(view: View, status: JobStatus) -> tuple[Outcome, ...]:

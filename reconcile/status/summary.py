@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from api.constants import LABEL_JOB_UID, LABEL_ROLE, TERMINAL_PHASES, Condition, Phase, Reason, Role
-from api.objects import format_time
-from api.status import JobStatus, RoleStatus, Waiting, telling_conditions
+from api.objects import changed, format_time
+from api.status import NOT_WAITING, JobStatus, RoleStatus, telling_conditions
 from reconcile.attempt.restart_request import note_request
 from reconcile.attempt.stalled import note_stall
 from reconcile.build.gang import find_gang
@@ -32,14 +32,14 @@ def summarize(view: View, hold: Hold | None) -> JobStatus:
     if view.attempt > 1:
         status = end_conditions(status, view.now, Condition.ADOPTED)
     if view.job.is_deleting:
-        return _with_deletion(view, replace(status, phase=Phase.TERMINATING), hold)
+        return _with_deletion(view, changed(status, phase=Phase.TERMINATING), hold)
     if _has_ended(view):
         return _set_pending(view, status, hold, Reason.ENDED)
     if status.phase in TERMINAL_PHASES or status.is_true(Condition.SUSPENDED):
         status = _set_pending(view, status, hold, Reason.ENDED)
     else:
         phase = _decide_phase(view)
-        status = _with_conditions(view, replace(status, phase=phase), hold)
+        status = _with_conditions(view, changed(status, phase=phase), hold)
         status = note_progress(view, status)
     return status.with_headline(next(telling_conditions(status), None))
 
@@ -55,7 +55,7 @@ def _with_facts(view: View, status: JobStatus) -> JobStatus:
     counts = {role: _count_role(view, role) for role in spec.roles}
     gang = find_gang(view)
     is_held = spec.suspend or status.is_true(Condition.SUSPENDED) or is_queued(view)
-    return replace(
+    return changed(
         status,
         mode=str(spec.mode),
         attempt=view.attempt,
@@ -131,7 +131,7 @@ def _with_conditions(view: View, status: JobStatus, hold: Hold | None) -> JobSta
     if runs:
         is_stalled = status.is_true(Condition.TRAINING_STALLED)
         status = status if is_stalled else forget_loss(status)
-        status = replace(status, given_back=0, given_back_at="")
+        status = changed(status, given_back=0, given_back_at="")
     status = _set_pending(view, status, None if runs else hold, Reason.ALL_PODS_RUNNING)
     placed = view.is_placed
     where = Reason.ALL_PODS_SCHEDULED if placed else Reason.NOT_ALL_SCHEDULED
@@ -156,7 +156,7 @@ def _explain_running(view: View) -> tuple[Reason, str]:
 def _set_pending(view: View, status: JobStatus, hold: Hold | None, over: Reason) -> JobStatus:
     """Set Pending for this hold; without one, set it to false for the reason `over`."""
     if hold is None or hold.reason is None:
-        status = replace(status, waiting=Waiting())
+        status = changed(status, waiting=NOT_WAITING)
         if status.is_true(Condition.PENDING):
             return set_condition(status, Condition.PENDING, False, over, "", view.now)
         return status
@@ -166,4 +166,4 @@ def _set_pending(view: View, status: JobStatus, hold: Hold | None, over: Reason)
         status = end_conditions(status, view.now, Condition.PENDING)  # the grace counts from now
     waiting = hold.waiting(status, view.now)
     status = set_condition(status, Condition.PENDING, True, hold.reason, hold.message, view.now)
-    return replace(status, waiting=waiting)
+    return changed(status, waiting=waiting)
