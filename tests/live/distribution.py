@@ -21,6 +21,7 @@ LONGEST = (
     "tests/manuals/test_guide.py",
     "tests/cluster/operator/test_stalled.py",
     "tests/faults/test_kill_after_each_write.py",
+    "tests/production/test_monitoring.py",
     "tests/production/test_image.py",
 )
 FOLDERS = ("manuals", "examples", "cluster", "faults", "unit")
