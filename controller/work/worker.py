@@ -35,8 +35,6 @@ BATCH_SECONDS = 0.1
 all. A job that moves to another state, has more to create or has failed does not rest.
 docs/performance.md says why.
 """
-BACKLOGGED_BATCH_SECONDS = 0.5
-"""The same while jobs of the namespace wait for a worker, as in a burst."""
 REST_FACTOR = 10.0
 """A job rests ten times as long as reading and deciding took: it takes a tenth of one thread."""
 CONFLICT_SECONDS = 1.0
@@ -150,9 +148,7 @@ class Worker:
         self._log_writes(result, log)
         self._log_trouble(result, lesson.is_new, log)
         filing = _file(plan, result, lesson.is_reported)
-        batch_seconds = BACKLOGGED_BATCH_SECONDS if observed.is_backlogged else BATCH_SECONDS
-        rest_seconds = _rest(plan, result, batch_seconds, decided - started)
-        return replace(filing, rest_seconds=rest_seconds)
+        return replace(filing, rest_seconds=_rest(plan, result, decided - started))
 
     def _decide(self, key: Key, family: Family, is_report: bool = False) -> tuple[Observed, Plan]:
         """The job's observation, and the plan for it. A report does not wait for other jobs."""
@@ -221,10 +217,10 @@ def _file(plan: Plan, result: Result, is_reported: bool) -> Filing:
     return Filing(is_settled=True)
 
 
-def _rest(plan: Plan, result: Result, batch_seconds: float, looked_seconds: float) -> float:
+def _rest(plan: Plan, result: Result, looked_seconds: float) -> float:
     """For how many seconds the job rests after its pass."""
     if plan.is_move and not result.errors:
         return 0.0
     # What failed has its back-off, too; events cut that short, and not this.
-    least_seconds = 0.0 if result.is_partial or result.errors else batch_seconds
+    least_seconds = 0.0 if result.is_partial or result.errors else BATCH_SECONDS
     return max(least_seconds, looked_seconds * REST_FACTOR)

@@ -20,7 +20,6 @@ from controller.work.observer import Observer
 from controller.work.ports import PortRanges
 from controller.work.result import PERSISTENT_SECONDS
 from controller.work.worker import (
-    BACKLOGGED_BATCH_SECONDS,
     BATCH_SECONDS,
     CONFLICT_SECONDS,
     LARGE_BYTES,
@@ -29,7 +28,7 @@ from controller.work.worker import (
     REST_FACTOR,
     Worker,
 )
-from controller.workqueue.queue import BACKLOG_SECONDS, WorkQueue
+from controller.workqueue.queue import WorkQueue
 from controller.workqueue.rate_limiter import RECONNECT_SECONDS, RETRY_FIRST_SECONDS
 from kube.errors import NotFound, Transient
 from reconcile.children.refusals import pause_after
@@ -409,14 +408,6 @@ def test_a_job_rests_by_what_looking_at_it_took(bench, looking, is_move, rests):
     bench.plan = Plan(is_move=is_move)
     bench.run()
     assert bench.queue.rested == pytest.approx(rests)
-
-
-def test_a_job_rests_longer_while_jobs_of_its_namespace_wait_for_a_worker(bench):
-    bench.queue.add(Key("ns", "waits"))
-    bench.clock.step(BACKLOG_SECONDS)
-    bench.queue.done(bench.queue.get())
-    bench.run()
-    assert bench.queue.rested == BACKLOGGED_BATCH_SECONDS
 
 
 def test_a_job_whose_plan_was_longer_than_a_pass_goes_on_at_once(bench, monkeypatch):
