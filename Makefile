@@ -5,7 +5,7 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 # Each of several test processes has a network of its own, which not every user may make.
-TEST_PROCESSES ?= $(if $(shell unshare --net true 2>/dev/null && echo yes),4,0)
+TEST_PROCESSES ?= $(if $(shell unshare --net true 2>/dev/null && echo yes),3,0)
 PYTEST = $(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile --no-loadscope-reorder --durations=40
 # What goes wrong around the operator: twelve minutes.
 RESILIENCE := tests/cluster/tenants tests/cluster/surroundings tests/faults
