@@ -81,8 +81,8 @@ def json_names(kind: type) -> dict[str, str]:
 
 def changed(obj: Parsed, **values: object) -> Parsed:
     """The frozen dataclass with these values: itself if it has them already, as in most passes."""
-    news = any(getattr(obj, name) != value for name, value in values.items())
-    return replace(obj, **values) if news else obj  # type: ignore[type-var] # a dataclass
+    differs = any(getattr(obj, name) != value for name, value in values.items())
+    return replace(obj, **values) if differs else obj  # type: ignore[type-var] # a dataclass
 
 
 def parse_fields(kind: type[Parsed], raw: Raw, **parsed: object) -> Parsed:

@@ -11,7 +11,6 @@ import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 
 MAX_DIFFERENCE = timedelta(seconds=5)
 """If the API server's clock differs by more than this, it is used instead of this machine's."""
@@ -21,12 +20,6 @@ _BLUR = timedelta(seconds=2)
 """`Date` has whole seconds, and an answer takes up to one, so a smaller difference is ignored."""
 _VALID_SECONDS = 60.0
 """For this long, an answer is preferred to others that are further from this machine's clock."""
-
-
-@lru_cache(maxsize=4)
-def _parse_date(date: str) -> datetime:
-    """A `Date` header's time; all answers of one second have the same."""
-    return parsedate_to_datetime(date).replace(tzinfo=UTC)
 
 
 class Clock:
@@ -66,7 +59,7 @@ class Clock:
         if answered_at - asked_at > _PROMPT_SECONDS:
             return
         with suppress(ValueError, OverflowError):
-            moment = _parse_date(date) + timedelta(seconds=0.5)
+            moment = parsedate_to_datetime(date).replace(tzinfo=UTC) + timedelta(seconds=0.5)
             known, found = self.ahead(), self._ahead_of(moment, asked_at)
             is_same = self._compared is not None and abs(found - known) <= _BLUR
             is_old = answered_at - self._confirmed_at > _VALID_SECONDS
