@@ -43,9 +43,8 @@ MAX_BATCH = 32
 MAX_CREATES = 500
 """The most creates in one pass."""
 BACKLOGGED_CREATES = 16
-"""While other jobs of its namespace wait for a worker, a job creates its children one after the
-other, and is queued again after this many. So a wide job uses little more of the API server than a
-small one.
+"""While other jobs of its namespace wait for a worker, a job that has created this many children
+is queued again. So a wide job takes its turn between small ones.
 """
 _CRD_IS_OLDER = "the CRD of PaddleJob drops fields of the status: apply the CRD of this release"
 """A status write that succeeded and changed nothing: the CRD has none of the written fields."""
@@ -62,12 +61,14 @@ class _Task:
     owner: Owner
     family: Family
     plan: Plan
-    is_backlogged: bool
     result: Result = field(default_factory=Result)
 
 
 class Applier:
-    """Writes plans through one client, and the bounded helpers of all workers."""
+    """Writes plans through one client, and the bounded helpers of all workers.
+
+    `is_backlogged` says whether jobs of a namespace wait for a worker.
+    """
 
     def __init__(
         self,
@@ -75,6 +76,7 @@ class Applier:
         memory: JobMemory,
         recorder: EventRecorder,
         metrics: Metrics,
+        is_backlogged: Callable[[str], bool] = lambda _: False,
         keeper: LogKeeper | None = None,
     ) -> None:
         self._client = client
@@ -82,15 +84,14 @@ class Applier:
         self._memory = memory
         self._recorder = recorder
         self._metrics = metrics
+        self._is_backlogged = is_backlogged
         self._keeper = keeper
         self._helpers = Helpers(MAX_PARALLEL, "apply")
         self._stop = threading.Event()
 
-    def apply(
-        self, owner: Owner, family: Family, plan: Plan, *, is_backlogged: bool = False
-    ) -> Result:
+    def apply(self, owner: Owner, family: Family, plan: Plan) -> Result:
         """Apply the plan; never raises an ApiError."""
-        task = _Task(owner, family, plan, is_backlogged)
+        task = _Task(owner, family, plan)
         if not self._confirm_gone(task):
             return task.result
         self._delete_children(task)
@@ -106,7 +107,7 @@ class Applier:
 
     def report(self, owner: Owner, family: Family, plan: Plan, result: Result) -> None:
         """Write only the plan's status and Events, and add the outcome to the result."""
-        task = _Task(owner, family, plan, is_backlogged=False, result=result)
+        task = _Task(owner, family, plan, result)
         if self._confirm_gone(task) and self._write_status(task):
             self._report(task)
 
@@ -134,7 +135,7 @@ class Applier:
     def _delete_children(self, task: _Task) -> None:
         for batch in _growing_batches([task.plan.deletes], first=MAX_PARALLEL):
             delete = partial(self._children.delete, task.owner)
-            errors = self._mapper(task, batch)(delete, batch)
+            errors = self._helpers.map(delete, batch)
             for item, error in zip(batch, errors, strict=True):
                 _note(task.result, (item.target.kind, item.target.name), error, is_delete=True)
             if not self._may_go_on(task.result):
@@ -142,24 +143,23 @@ class Applier:
 
     def _patch_children(self, task: _Task) -> list[ApiError]:
         patch, batch = partial(self._children.patch, task.owner), task.plan.patches
-        return [*filter(None, self._mapper(task, batch)(patch, batch))]
+        return [*filter(None, self._helpers.map(patch, batch))]
 
     def _create_children(self, task: _Task) -> None:
         result, create = task.result, partial(self._children.create, task.owner)
-        most = BACKLOGGED_CREATES if task.is_backlogged else MAX_CREATES
         for batch in _growing_batches(task.plan.creates, first=1):
+            # Asked before each batch: jobs may have come since the pass of a wide one began.
+            is_backlogged = self._is_backlogged(task.owner.key.namespace)
+            most = BACKLOGGED_CREATES if is_backlogged else MAX_CREATES
             left = most - len(result.created)
             result.is_partial = len(batch) > left
             if left <= 0 or not self._may_go_on(result):
                 return
             part = batch[:left]
-            errors = self._mapper(task, part)(create, part)
+            run = map if len(part) == 1 else self._helpers.map
+            errors = run(create, part)
             for item, error in zip(part, errors, strict=True):
                 _note(result, (item.kind, item.name), error, is_delete=False)
-
-    def _mapper(self, task: _Task, batch: Sequence[Item]) -> Callable[..., Iterable[Error]]:
-        """The map that writes a batch: in parallel, unless other jobs wait for a worker."""
-        return map if task.is_backlogged or len(batch) == 1 else self._helpers.map
 
     def _write_status(self, task: _Task) -> bool:
         """Write the status; returns whether the stored status is now the plan's.

@@ -134,29 +134,28 @@ class Worker:
             self.ports.forget(key)
             return Filing(rest_seconds=0.0, is_settled=True)
         owner = Owner(key, uid_of(family.job))
-        observed, plan = self._decide(key, family)
+        plan = self._decide(key, family)
         decided = self.clock.monotonic()
         try:
-            result = self.applier.apply(owner, family, plan, is_backlogged=observed.is_backlogged)
+            result = self.applier.apply(owner, family, plan)
         except Exception as error:
             return self._note_raised(error, plan.requeue_after, log)
         result.seconds = self.clock.monotonic() - decided
         lesson = self.memory.learn(key, owner.uid, plan, result)
         if lesson.is_reported:
-            _, plan = self._decide(key, family, is_report=True)
+            plan = self._decide(key, family, is_report=True)
             self.applier.report(owner, family, plan, result)
         self._log_writes(result, log)
         self._log_trouble(result, lesson.is_new, log)
         filing = _file(plan, result, lesson.is_reported)
         return replace(filing, rest_seconds=_rest(plan, result, decided - started))
 
-    def _decide(self, key: Key, family: Family, is_report: bool = False) -> tuple[Observed, Plan]:
-        """The job's observation, and the plan for it. A report does not wait for other jobs."""
+    def _decide(self, key: Key, family: Family, is_report: bool = False) -> Plan:
+        """The plan for what is observed of the job. A report does not wait for other jobs."""
         now, observed = self.clock.now(), self.observer.observe(key, family)
         if is_report:
             observed = replace(observed, is_backlogged=False)
-        plan = self.ports.decide(observed, lambda seen: self.decide(seen, now, self.settings))
-        return observed, plan
+        return self.ports.decide(observed, lambda seen: self.decide(seen, now, self.settings))
 
     def _log_writes(self, result: Result, log: Log) -> None:
         for event, children in (("deleted", result.deleted), ("created", result.created)):

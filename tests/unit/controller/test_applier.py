@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from functools import partial
+from math import inf
 
 import pytest
 
@@ -11,7 +12,7 @@ from api.objects import uid_of
 from api.ownership import Key, Owner
 from controller.cache.store import Family, Store
 from controller.client.resources import PADDLE_JOB, POD
-from controller.work.applier import BACKLOGGED_CREATES, MAX_CREATES, Applier
+from controller.work.applier import BACKLOGGED_CREATES, MAX_BATCH, MAX_CREATES, Applier
 from controller.work.events import EventRecorder
 from controller.work.memory import JobMemory
 from kube.errors import Throttled, Transient
@@ -37,12 +38,20 @@ class Bench:
         self.metrics = metrics
         self.memory = JobMemory(self.store, clock)
         self.recorder = EventRecorder(client, clock, metrics, log)
-        self.applier = Applier(client, self.memory, self.recorder, metrics)
+        self.backlogged_from = inf
+        """Jobs of the namespace wait for a worker once it has this many pods."""
+        self.applier = Applier(
+            client,
+            self.memory,
+            self.recorder,
+            metrics,
+            lambda namespace: len(self.pods()) >= self.backlogged_from,
+        )
 
-    def apply(self, plan: Plan, *pods, is_backlogged: bool = False):
+    def apply(self, plan: Plan, *pods):
         family = Family(self.job, {POD: pods} if pods else {}, None)
         owner = Owner(KEY, uid_of(self.job))
-        return self.applier.apply(owner, family, plan, is_backlogged=is_backlogged)
+        return self.applier.apply(owner, family, plan)
 
     def pods(self) -> list[str]:
         return sorted(p.rpartition("/")[2] for p in self.api.objects if p.startswith(PODS))
@@ -87,14 +96,15 @@ def test_groups_go_out_in_order(bench):
     assert bodies[-1] == "c"
 
 
-def test_jobs_take_turns_while_others_wait(bench):
-    """A wide job writes one thing after the other, and not for long."""
-    result = bench.apply(Plan(creates=(create(*names(100)),)), is_backlogged=True)
+@pytest.mark.parametrize("waiting_from", [0, BACKLOGGED_CREATES // 2, 100])
+def test_a_wide_job_stops_once_others_wait(bench, waiting_from):
+    """Whether they waited already, or came while its pass wrote."""
+    bench.backlogged_from = waiting_from
+    result = bench.apply(Plan(creates=(create(*names(200)),)))
     assert result.is_partial
-    assert len(result.created) == BACKLOGGED_CREATES
-    bodies = [body["metadata"]["name"] for verb, _, body in bench.api.writes if verb == "POST"]
-    assert bodies == names(len(result.created))
-    assert not [t.name for t in threading.enumerate() if t.name.startswith("apply")]
+    most = max(BACKLOGGED_CREATES, waiting_from + MAX_BATCH)
+    assert BACKLOGGED_CREATES <= len(result.created) <= most
+    assert bench.pods() == names(len(result.created))
 
 
 def test_a_batch_goes_out_in_parallel(bench):
