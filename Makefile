@@ -7,8 +7,10 @@ BIN := $(VENV)/bin
 # Each of several test processes has a network of its own, which not every user may make.
 TEST_PROCESSES ?= $(if $(shell unshare --net true 2>/dev/null && echo yes),3,0)
 PYTEST = $(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile --no-loadscope-reorder --durations=40
-# What goes wrong around the operator: twelve minutes.
+# What goes wrong around the operator: eight minutes, most of which it waits.
 RESILIENCE := tests/cluster/tenants tests/cluster/surroundings tests/faults
+# The ways to install, what watches the operator, and every command of the documents: eight minutes.
+PRODUCTION := tests/production tests/manuals
 # What compares times with those of a calm machine, or fills half of its memory.
 CALM := tests/cluster/tenants/test_neighbours.py tests/cluster/tenants/test_large_objects.py
 
@@ -72,9 +74,10 @@ packages: $(STAMP) ## Install the packages of Debian that some tests need; says 
 
 .PHONY: test
 test: prepare ## Run every test of what the operator does: unit, on a real API server, real training
-	$(PYTEST) $(addprefix --ignore=,$(RESILIENCE) tests/production tests/e2e)
+	$(PYTEST) $(addprefix --ignore=,$(RESILIENCE) $(PRODUCTION) tests/e2e)
 
 .PHONY: resilience
+resilience: TEST_PROCESSES := $(TEST_PROCESSES:3=4)
 resilience: prepare ## Run the tests of hostile tenants, failing surroundings and faults at random
 	$(PYTEST) $(addprefix --ignore=,$(CALM)) $(RESILIENCE); others=$$?; $(BIN)/pytest $(CALM) && exit $$others
 
@@ -83,9 +86,9 @@ test-again: $(STAMP) ## Run the files of the tests that failed last once more, o
 	files=$$($(BIN)/python -m tests.live.failed) && $(BIN)/pytest $$files
 
 .PHONY: production
-production: $(STAMP) ## Run the tests of installation and monitoring, with Helm, kustomize and Prometheus built from source
+production: prepare ## Run the tests of installation and monitoring, with Helm, kustomize and Prometheus built from source, and every command of the documents
 	@$(BIN)/python -m tests.live.installers
-	$(PYTEST) tests/production
+	$(PYTEST) $(PRODUCTION)
 
 .PHONY: e2e
 e2e: $(STAMP) ## Run the tests on a real node: kubelet, containerd, CoreDNS, images; root alone may; TESTS=files
