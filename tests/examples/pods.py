@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Self
 
@@ -20,6 +21,8 @@ from localcluster.build.environments import ensure_environment
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PORTS_PER_JOB = 20
+FIRST_PORTS = cycle(random.sample(range(10_000, 20_000, PORTS_PER_JOB), 500))
+"""No two jobs of a test process have the same ports: a server of the first may still serve."""
 WORKERS = 10  # the last byte of the first worker's address
 TRAINING_ROLES = {"ps": "PSERVER", "worker": "TRAINER"}
 
@@ -95,7 +98,7 @@ class Job:
         self._folder = folder
         self._command = command
         self._subnet = f"127.{random.randint(16, 250)}.{random.randint(0, 250)}"
-        self._port = random.randrange(10_000, 20_000, PORTS_PER_JOB)
+        self._port = next(FIRST_PORTS)
         self._addresses = {
             "worker": [f"{self._subnet}.{WORKERS + index}" for index in range(workers)],
             "ps": [f"{self._subnet}.{100 + index}" for index in range(servers)],
