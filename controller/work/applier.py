@@ -160,6 +160,8 @@ class Applier:
             errors = run(create, part)
             for item, error in zip(part, errors, strict=True):
                 _note(result, (item.kind, item.name), error, is_delete=False)
+            if result.is_partial:  # also if nobody waits any more
+                return
 
     def _write_status(self, task: _Task) -> bool:
         """Write the status; returns whether the stored status is now the plan's.

@@ -40,6 +40,10 @@ class FollowedLog:
         self._reader = ProgressReader()
         self._last: Line | None = None
         """The last line that was read, as the node wrote it."""
+        self._stepped: tuple[int | None, datetime | None] = None, None
+        """The last epoch, and when the step last changed, as the node wrote it. Steps that count
+        anew in each epoch may be at the same number in each read.
+        """
         self._read_at = -math.inf
         """The monotonic time of the last read if it succeeded, else minus infinity."""
         self._seen_at: datetime | None = None
@@ -66,25 +70,22 @@ class FollowedLog:
         """
         lines = self._new_of(read_lines(log))
         gap = at - self._read_at if self._read_at > broken_at else 0.0
-        stepped_before = self._known.step is not None
+        has_known, stepped = self._known.step is not None, self._stepped
         before = self.reading or Reading(
-            Progress(quiet_until=self._pause), self.attempt, stepped_before=stepped_before
+            Progress(quiet_until=self._pause), self.attempt, stepped_before=has_known
         )
         progress = self._read(lines, now) if lines else before.progress
-        old = before.progress
-        has_stepped = (progress.epoch, progress.step) != (old.epoch, old.step)
         reading = replace(
             before,
             progress=progress,
             silent_seconds=0.0 if lines else before.silent_seconds + gap,
-            stepless_seconds=0.0 if has_stepped else before.stepless_seconds + gap,
+            stepless_seconds=0.0 if self._stepped != stepped else before.stepless_seconds + gap,
             tails=() if lines else before.tails,
         )
         if self.reading is None:
             reading = self._go_on(reading)
-        has_moved = _news(progress) != _news(old)
-        is_due = at - self._reported_at >= REPORT_SECONDS
-        self.is_telling = self.reading is None or has_moved or is_due
+        is_news = self.reading is None or _news(progress) != _news(before.progress)
+        self.is_telling = is_news or at - self._reported_at >= REPORT_SECONDS
         self._reported_at = at if self.is_telling else self._reported_at
         self.reading, self._read_at, self._seen_at = reading, at, now
         if len(log) < SHORT_BYTES:
@@ -109,6 +110,7 @@ class FollowedLog:
     def _read(self, lines: list[Line], now: datetime) -> Progress:
         """The progress after these new lines, by the API server's clock."""
         progress = self._reader.read(lines)
+        self._stepped = progress.epoch, progress.last_step_time
         last = self._last = lines[-1]
         shown = min(last.time + self._shift, now)
         if self._seen_at is not None:  # it was written since

@@ -132,7 +132,7 @@ def read_lines(log: bytes) -> list[Line]:
 class ProgressReader:
     """Reads lines in order, oldest first: the last 40 of those that it gets at once.
 
-    After a line in the operator's own format, it ignores those of tools.
+    After a step in the operator's own format, it ignores the lines of tools.
     """
 
     def __init__(self) -> None:
@@ -160,9 +160,9 @@ class ProgressReader:
         self.progress = _with_known(
             self.progress, last_output_time=last, metrics=metrics, samples_per_second=rate
         )
-        progress = self.marked_progress or self.progress
-        since = self._forming_since(progress)
-        return progress._replace(last_output_time=last, forming_since=since)
+        mark = self.marked_progress or Progress()
+        progress = _with_known(self.progress, **mark._asdict()) if mark.step is None else mark
+        return progress._replace(last_output_time=last, forming_since=self._forming_since(progress))
 
     def _forming_since(self, progress: Progress) -> datetime | None:
         if len(self._formed) < FORMINGS:
@@ -288,7 +288,8 @@ def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> 
 
 
 def _count(text: str | None) -> int | None:
-    return _number(text) if text and _COUNT.fullmatch(text) else None
+    text = re.sub(r"\.0{1,20}$", "", text or "")  # Python prints a float so
+    return _number(text) if _COUNT.fullmatch(text) else None
 
 
 def _number(count: str) -> int:

@@ -12,7 +12,7 @@ COUNT = r"(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,6}(?:(?:\.\d{1,3})?[km]|\d{0,6}))(?!\w|
 """10, 1,200 or 1.2k; not 1e5, 12ms or 0.5."""
 NUMBER = (
     r"[-+]?(?:(?:(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,20})(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][-+]?\d{1,4})?|nan|inf)"
-    r"(?![\w:]|\.\w)"
+    r"(?![\w:]|\.\w|-\d\d-)"
 )
 
 
@@ -133,7 +133,7 @@ RATE = re.compile(
 )
 SAVING = Pattern(
     ("Saving model checkpoint to ",),
-    re.compile(r"\bSaving model checkpoint to (?P<path>.{0,400}?checkpoint-(?P<step>\d{1,12}))\b"),
+    re.compile(r"\bSaving model checkpoint to (?P<path>.{0,400}checkpoint-(?P<step>\d{1,12}))\b"),
 )
 """Written before the checkpoint is whole; a later step shows that it is."""
 MARK = Pattern(("paddlejob:",), re.compile(r"(?:^|(?<=[\s\]]))paddlejob: ?"))

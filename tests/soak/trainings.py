@@ -171,8 +171,8 @@ class Trainings:
                 self._create(hang.number, hanging(hang.kind, hang.number))
         if reign != self._reign:
             self._reign, self.changed_at = reign, clock.monotonic()
-        for log in self.place.folder.glob("state/run-*/node-*/pods/*/logs/*/*.log"):
-            with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError):  # a pod went meanwhile: the others are next
+            for log in self.place.folder.glob("state/run-*/node-*/pods/*/logs/*/*.log"):
                 if log.stat().st_size > MAX_LOG_BYTES:
                     os.truncate(log, 0)
                     self.rotated += 1

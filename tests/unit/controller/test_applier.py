@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from functools import partial
-from math import inf
 
 import pytest
 
@@ -38,14 +37,14 @@ class Bench:
         self.metrics = metrics
         self.memory = JobMemory(self.store, clock)
         self.recorder = EventRecorder(client, clock, metrics, log)
-        self.backlogged_from = inf
-        """Jobs of the namespace wait for a worker once it has this many pods."""
+        self.backlogged_at = range(0)
+        """Jobs of the namespace wait for a worker while it has this many pods."""
         self.applier = Applier(
             client,
             self.memory,
             self.recorder,
             metrics,
-            lambda namespace: len(self.pods()) >= self.backlogged_from,
+            lambda namespace: len(self.pods()) in self.backlogged_at,
         )
 
     def apply(self, plan: Plan, *pods):
@@ -96,13 +95,13 @@ def test_groups_go_out_in_order(bench):
     assert bodies[-1] == "c"
 
 
-@pytest.mark.parametrize("waiting_from", [0, BACKLOGGED_CREATES // 2, 100])
-def test_a_wide_job_stops_once_others_wait(bench, waiting_from):
-    """Whether they waited already, or came while its pass wrote."""
-    bench.backlogged_from = waiting_from
+@pytest.mark.parametrize(("start", "stop"), [(0, 200), (0, 16), (8, 200), (8, 16), (100, 200)])
+def test_a_wide_job_stops_once_others_wait(bench, start, stop):
+    """Whether they waited already, or came while its pass wrote; also if nobody waits any more."""
+    bench.backlogged_at = range(start, stop)
     result = bench.apply(Plan(creates=(create(*names(200)),)))
     assert result.is_partial
-    most = max(BACKLOGGED_CREATES, waiting_from + MAX_BATCH)
+    most = max(BACKLOGGED_CREATES, start + MAX_BATCH)
     assert BACKLOGGED_CREATES <= len(result.created) <= most
     assert bench.pods() == names(len(result.created))
 

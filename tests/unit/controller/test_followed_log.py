@@ -99,6 +99,16 @@ def test_the_same_step_for_ever_is_output_without_a_step(followed):
     assert followed.reading.stepless_seconds == 270
 
 
+def test_steps_that_count_anew_are_new_steps_wherever_a_read_ends(followed):
+    for number in range(10):
+        followed.see(
+            log_of(
+                b"step 50/100", b"step 100/100", b"step 50/100", b"step 100/100", first=4 * number
+            )
+        )
+    assert followed.reading.stepless_seconds == 0
+
+
 def test_steps_that_run_backwards_have_no_pace(followed):
     for number in range(5):
         progress = followed.see(log_of(*steps(100 - number), first=3 * number))

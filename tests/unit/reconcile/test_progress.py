@@ -197,6 +197,9 @@ ODD: dict[str, tuple[list[str], int | None, int | None]] = {
     "nothing": (["loading data"], None, None),
     "empty": ([], None, None),
     "marked-first": (["paddlejob: step=3 total=9", "step 7/8"], 3, 9),
+    "marked-float": (["paddlejob: step=12.0 total=90.0"], 12, 90),
+    "marked-fraction": (["paddlejob: step=1.5 total=9"], None, None),
+    "marked-pause": (["step 7/8", "paddlejob: quiet=60", "step 8/8"], 8, 8),
     "marked-nonsense": (["paddlejob: step=nan total=-1 loss=;rm"], None, None),
 }
 
@@ -290,14 +293,26 @@ def test_a_checkpoint_counts_once_a_later_step_was_made():
     assert checkpoint.time == START + timedelta(seconds=10)
 
 
+def test_a_folder_that_is_named_like_a_checkpoint_is_none():
+    line = SAVING.replace("./out", "./ernie-checkpoint-3")
+    checkpoint = read("step 20", line, "step 21").checkpoint
+    assert checkpoint
+    assert (checkpoint.step, checkpoint.path) == (20, "./ernie-checkpoint-3/checkpoint-20")
+
+
 def test_a_path_that_cannot_be_printed_is_left_out():
     checkpoint = read("step 20", SAVING.replace("out", "öut"), "step 21").checkpoint
     assert checkpoint
     assert checkpoint.path == ""
 
 
+def test_a_date_is_no_metric():
+    line = '{"time": "2026-01-02 03:04:05", "step": 10, "loss": 0.5}'
+    assert read(line).metrics == (("loss", "0.5"),)
+
+
 def test_quiet_ends_after_six_hours():
-    assert read("paddlejob: step=1 quiet=600").quiet_until == START + timedelta(seconds=600)
+    assert read("paddlejob: step=1 quiet=600.0").quiet_until == START + timedelta(seconds=600)
     assert read("paddlejob: step=1 quiet=9999999").quiet_until == START + timedelta(hours=6)
 
 
