@@ -11,7 +11,8 @@ import yaml
 
 from api.crd import build_crd
 from localcluster import Cluster
-from localcluster.commands.manifests import install
+from localcluster.commands.manifests import SERVED_SECONDS, install
+from localcluster.machine import clock
 from tests.live.lab import SERVER, Raw, paddle_job
 from tests.live.pdj import Done, run_pdj
 
@@ -60,8 +61,11 @@ def give(plane: Cluster, crd: str) -> None:
 
 
 def remove(plane: Cluster) -> None:
+    """The API server goes on with what it served for a moment, and would forget a new one then."""
     name = "paddlejobs.batch.paddlepaddle.org"
     plane.kubectl("delete", "crd", name, "--ignore-not-found", "--wait")
+    path = "/apis/batch.paddlepaddle.org/v1"
+    assert clock.wait_until(lambda: not plane.client.is_ok(path), SERVED_SECONDS)
 
 
 def test_a_cluster_without_our_crd_is_one_line(plane: Cluster, tmp_path: Path) -> None:
