@@ -126,7 +126,10 @@ class Worker:
         return None
 
     def _pass(self, key: Key, log: Log) -> Filing:
-        """Observe, decide, write and file; new results of the writes are reported at once."""
+        """Observe, decide, write and file; new results of the writes are reported at once.
+
+        Once a plan is made, its deadline applies whatever raises after it.
+        """
         started = self.clock.monotonic()
         family = self.store.family(key)
         if family is None:
@@ -138,16 +141,16 @@ class Worker:
         decided = self.clock.monotonic()
         try:
             result = self.applier.apply(owner, family, plan)
+            result.seconds = self.clock.monotonic() - decided
+            lesson = self.memory.learn(key, owner.uid, plan, result)
+            if lesson.is_reported:
+                plan = self._decide(key, family, is_report=True)
+                self.applier.report(owner, family, plan, result)
+            self._log_writes(result, log)
+            self._log_trouble(result, lesson.is_new, log)
+            filing = _file(plan, result, lesson.is_reported)
         except Exception as error:
             return self._note_raised(error, plan.requeue_after, log)
-        result.seconds = self.clock.monotonic() - decided
-        lesson = self.memory.learn(key, owner.uid, plan, result)
-        if lesson.is_reported:
-            plan = self._decide(key, family, is_report=True)
-            self.applier.report(owner, family, plan, result)
-        self._log_writes(result, log)
-        self._log_trouble(result, lesson.is_new, log)
-        filing = _file(plan, result, lesson.is_reported)
         return replace(filing, rest_seconds=_rest(plan, result, decided - started))
 
     def _decide(self, key: Key, family: Family, is_report: bool = False) -> Plan:

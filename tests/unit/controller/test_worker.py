@@ -205,6 +205,16 @@ def test_a_write_that_raises_does_not_put_off_the_plan_s_own_time(bench):
     assert waits == 7
 
 
+def test_a_report_that_raises_does_not_put_off_the_plan_s_own_time(bench):
+    bench.plan = replace(CREATE, requeue_after=7)
+    bench.api.fault = lambda *_: QUOTA
+    bench.worker = replace(
+        bench.worker, decide=lambda seen, *_: raise_() if seen.refusals else bench.plan
+    )
+    bench.run()
+    assert 7 in bench.queue.asked
+
+
 def test_an_error_backs_off_and_success_forgets_it(bench):
     bench.plan = CREATE
     bench.api.fault = lambda *_: drop
