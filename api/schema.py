@@ -129,7 +129,7 @@ def _pod_fields(template: Raw) -> Raw:
 def _behaviour() -> Raw:
     return {
         "withGloo": an_enum(
-            "Where Gloo, the CPU barrier of parameter-server jobs, runs: 0 nowhere, 1 on the "
+            "Where Gloo, which synchronizes parameter-server jobs, runs: 0 nowhere, 1 on the "
             "workers, 2 on the workers and the servers. Without ps it has no effect.",
             [0, 1, 2],
             default=1,

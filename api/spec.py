@@ -60,7 +60,7 @@ class JobSpec:
 
     roles: dict[Role, RoleSpec]
     clean_pod_policy: CleanPodPolicy | None
-    """None if neither spelling is set; then the operator's flag decides."""
+    """None if unset, also as `cleanPolicy`; then the operator's flag decides."""
     intranet: Intranet
     scheduling_policy: SchedulingPolicy | None
     with_gloo: int = 1
@@ -129,7 +129,7 @@ def parse_spec(raw: Raw) -> JobSpec:
 
 
 def parse_stall_policy(raw: Raw | None) -> StallPolicy | None:
-    """The typed `spec.stallPolicy`; None if nothing is judged."""
+    """The typed `spec.stallPolicy`; None if the job has none."""
     if raw is None:
         return None
     after = raw.get("afterSeconds") or STALL_SECONDS

@@ -177,8 +177,8 @@ class JobStatus:
         "Restarts since an attempt last ran for 10 minutes; they determine the back-off."
     )
     fruitless_restarts: int = count_field(
-        "Restarts since the pods last ran for a minute that do not count against backoffLimit; "
-        "more than 100 end the job."
+        "Restarts not counted against backoffLimit since the pods last ran for a minute; more than "
+        "100 end the job."
     )
     restarted_at: str = text_field(
         "The last value of the annotation restarted-at for which a new attempt began.",

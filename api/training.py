@@ -108,7 +108,7 @@ class TrainingProgress:
     last_step_time: str = time_field("When the step last changed.")
     silent_seconds: int = count_field("For how long no new line was seen, as of this status.")
     stepless_seconds: int = count_field("For how long no new step was seen, as of this status.")
-    quiet_until: str = time_field("Until when the program has announced to pause.")
+    quiet_until: str = time_field("Until when the program has announced a pause.")
 
 
 def training_schema() -> Raw:
@@ -116,7 +116,7 @@ def training_schema() -> Raw:
     return {
         "stallPolicy": an_object(
             "When a running job counts as stalled: it holds its nodes and does not train. Needs "
-            "the operator's flag --progress. Unset: nothing is judged.",
+            "the operator's flag --progress. Unset: no job does.",
             {
                 "afterSeconds": an_integer(
                     "Seconds without a new line of output, or without a new step. "

@@ -1,4 +1,4 @@
-"""The end of a container's log, in one bounded read."""
+"""The end of a container's log, in bounded reads."""
 
 from collections.abc import Sequence
 

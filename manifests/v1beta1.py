@@ -1,4 +1,4 @@
-"""The same CRD for apiextensions.k8s.io/v1beta1, for Kubernetes 1.15 and older.
+"""The same CRD for apiextensions.k8s.io/v1beta1, for Kubernetes 1.15 to 1.21.
 
 The schema has nothing that came later: no CEL rules, no defaults, no list types of server-side
 apply. The operator itself validates and fills in the defaults.

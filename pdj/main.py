@@ -92,7 +92,7 @@ def _refuse_idle_timeout(options: argparse.Namespace) -> None:
     waits = {"--wait": "wait", "--watch": "watch", "--follow": "follow", "--local": "local"}
     has = {flag: getattr(options, name) for flag, name in waits.items() if hasattr(options, name)}
     if getattr(options, "timeout", None) is not None and not any(has.values()):
-        raise _usage(f"--timeout takes {' or '.join(has)}: this command does not wait")
+        raise _usage(f"--timeout needs {' or '.join(has)}: this command does not wait")
 
 
 def load_command(name: str) -> ModuleType:

@@ -94,8 +94,8 @@ class WorkQueue:
         self._backlogged: TTLCache[str, bool] = TTLCache(
             _MAX_NAMESPACES, BACKLOG_LASTS_SECONDS, timer=clock.monotonic
         )
-        """Namespaces whose keys have waited long for a worker. If a namespace uses up its own share
-        of the workers, only that namespace counts.
+        """Namespaces whose keys have waited long for a worker. If a namespace has used up its share
+        of the workers, only it is backlogged.
         """
         self._is_open = False
         metrics.watch(lambda: len(self._waiting), self._ages)

@@ -28,7 +28,7 @@ says.
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A cluster, a user and a namespace, from their sections of the kubeconfig."""
+    """The cluster, user and namespace of a context, or of the pod that this runs in."""
 
     cluster: Raw
     user: Raw

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--progress",
         action="store_true",
-        help="how far the training is; reads the last 64 KiB of a log for each running job",
+        help="how far the training is; reads the end of a log for each running job",
     )
     parser.add_argument("--queue", action="store_true", help="show each job's Kueue queue")
     add_output(parser)

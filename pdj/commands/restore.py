@@ -127,7 +127,7 @@ def _held(job: Raw) -> Raw:
 
 
 def _is_sound(obj: Raw) -> bool:
-    """Whether the fields that are read here have their types; the API server checks the rest."""
+    """Whether the fields read here have the right types; the API server checks the rest."""
     metadata = obj["metadata"]
     names = [metadata.get("name"), metadata.get("namespace")]
     tables = [metadata.get("labels"), metadata.get("annotations"), obj.get("status")]

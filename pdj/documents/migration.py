@@ -166,7 +166,7 @@ def _target(thing: Raw) -> str:
 
 
 def find_refusals(job: Raw) -> list[Error]:
-    """The errors of the schema and the rules in the stored job; unknown fields come first."""
+    """What this operator would refuse in the stored job, or drop as unknown."""
     written = _without_nulls({key: job.get(key) for key in ("apiVersion", "kind", "spec")})
     written["metadata"] = {"name": name_of(job)}
     errors = find_errors(_document(written))

@@ -265,14 +265,14 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.PODS_TERMINATING: Text(
-        "Pods of the last attempt are still stopping, or children of a deleted job of the same "
-        "name; the pods are created when they are gone.",
+        "Pods of the last attempt, or children of a deleted job of this name, are still stopping; "
+        "new pods are created once they are gone.",
         "Wait for their grace period. A pod on a lost node is deleted after some minutes.",
         Who.NOBODY,
     ),
     Reason.CHILDREN_TERMINATING: Text(
         "The job is being deleted, and a child stays: a finalizer, its node or a webhook holds it.",
-        "Have whatever the message names removed. PodGroups of scheduling.k8s.io need their "
+        "Have the cause in the message removed. PodGroups of scheduling.k8s.io need their "
         "feature gates in the controller-manager, too.",
         Who.ADMIN,
     ),

@@ -19,7 +19,7 @@ class Piece:
 
 
 def pieces_of(stream: Stream, max_bytes: int) -> Iterator[Piece]:
-    """Every line of a stream, in pieces of at most so many bytes. Raises as `read_parts` does.
+    """Every line of a stream, in pieces of at most `max_bytes`. Raises as `read_parts` does.
 
     A line is cut between characters, and always at the same places, however its bytes arrive.
     """

@@ -1,7 +1,7 @@
 """The attempt's ConfigMap: the one place where processes learn who their peers are.
 
-It is created when every pod of the attempt has its address, and never changed. Containers cannot
-start before it exists, so no process ever reads an incomplete list or another attempt's list.
+It is created when every pod of the attempt has its address, and never changed. Trainers cannot
+start before it exists, so none ever reads an incomplete list or another attempt's list.
 
 A process never reads another job's list either. Trainers also need a key with the job's UID in its
 name, which is missing in a ConfigMap that a user made under the job's name, and in one that a
@@ -185,7 +185,7 @@ def has_static_rendezvous(view: View) -> bool:
 def _peer_list(view: View) -> dict[str, str]:
     """The variables that the launcher reads if it finds no endpoints.
 
-    PADDLE_NNODES makes a launcher that is too old for the list wait, rather than train alone.
+    With PADDLE_NNODES, a launcher too old to read the list waits instead of training alone.
     """
     if not has_static_rendezvous(view):
         return {}

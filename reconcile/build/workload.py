@@ -107,7 +107,7 @@ def _build_spec(view: View) -> Raw:
 
 
 def _pod_sets(view: View) -> list[Raw]:
-    """One for each role of the spec as written: an admission may have limited the replicas."""
+    """A pod set per role, with the spec's own replicas, not those that an admission has allowed."""
     return [
         {
             "name": str(role),

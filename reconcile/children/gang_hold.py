@@ -23,7 +23,8 @@ UNSERVED_RETRY_SECONDS = 5.0
 _INSTALL = {
     GangKind.VOLCANO: "have it installed, or leave out schedulingPolicy and schedulerName: volcano",
     GangKind.KUBERNETES: "have the feature gates GenericWorkload and GangScheduling enabled in API "
-    "server, scheduler and controller-manager",
+    "server (with --runtime-config=scheduling.k8s.io/v1alpha2=true), scheduler and "
+    "controller-manager",
 }
 
 

@@ -48,7 +48,7 @@ quota.
 
 
 def workload_deletes(view: View) -> tuple[Delete, ...]:
-    """Surplus Workloads to delete, and one that no longer matches the job, once no pod is left."""
+    """Surplus Workloads; once no pod is left, also the job's own if it no longer matches it."""
     own = view.job.workload_name
     others = tuple(each for each in view.observed.workloads if name_of(each) != own)
     workload = view.workload

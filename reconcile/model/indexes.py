@@ -18,7 +18,7 @@ def parse_indexes(text: str) -> frozenset[int]:
         run = range(int(first), int(last or first) + 1)
         listed += max(0, run.stop - run.start)
         if run.stop > MAX_REPLICAS or listed > MAX_REPLICAS:
-            raise ValueError(f"no job has as many pods: {part}")
+            raise ValueError(f"more pods than a job can have: {part}")
         indexes.update(run)
     return frozenset(indexes)
 

@@ -22,7 +22,7 @@ _RAISED = re.compile(
     r"|[\w.<>]*(?:Error|Exception|Interrupt|Exit|Iteration)$|\w+(?:\.[\w<>]+)+$"
 )
 _NESTED = re.compile(r"[\s|]+([\w.]+(?:Error|Exception): .+)")
-"""In a group of exceptions, or below the frames of PaddlePaddle's translation to a static graph."""
+"""Inside an ExceptionGroup, or below the frames of PaddlePaddle's static-graph translation."""
 _TRANSLATED = ": In transformed code:"
 _ASSERTION = "AssertionError"
 """An assertion without a message; the asserted expression is on the line above."""

@@ -130,9 +130,9 @@ def read_lines(log: bytes) -> list[Line]:
 
 
 class ProgressReader:
-    """Reads lines in order, oldest first: the last 40 of those that it gets at once.
+    """Reads lines, oldest first: of the lines in one call, only the last 40.
 
-    After a step in the operator's own format, it ignores the lines of tools.
+    After a step in the operator's own format, it ignores other formats.
     """
 
     def __init__(self) -> None:

@@ -14,9 +14,7 @@ from localcluster.node.runtime.runtime import Runtime
 
 @dataclass(frozen=True)
 class NodeContext:
-    """The node called `name`, as its pods see it. Without `network`, they share the machine's
-    network.
-    """
+    """What the pods of the node `name` share. Without `network`, they use the machine's network."""
 
     name: str
     config: ClusterConfig
