@@ -3,6 +3,7 @@
 Each is small enough to read. They name the RuntimeClass `corpus` and the ServiceAccount `default`.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,10 @@ from typing import Any
 import yaml
 
 Raw = dict[str, Any]
-CORPUS: Raw = yaml.safe_load(Path(__file__).with_name("corpus.yaml").read_text())
+# Without YAML's anchors: each pod is its own.
+CORPUS: Raw = json.loads(
+    json.dumps(yaml.safe_load(Path(__file__).with_name("corpus.yaml").read_text()))
+)
 NOT_IN_INIT = {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
 """Only native sidecars may have these among init containers."""
 RUNTIME_CLASS: Raw = {

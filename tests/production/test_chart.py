@@ -281,8 +281,8 @@ def test_another_namespace_names_the_first_nowhere() -> None:
     assert not [obj for obj in made if "paddle-system" in str(obj)]
 
 
-@pytest.mark.parametrize(("values", "told"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_refused(values: Raw, told: str) -> None:
+@pytest.mark.parametrize(("told", "values"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_refused(told: str, values: Raw) -> None:
     done = run_helm("template", RELEASE, str(CHART), values=values, check=False)
     assert done.returncode
     assert told in done.stderr

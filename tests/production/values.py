@@ -8,9 +8,7 @@ import yaml
 Raw = dict[str, Any]
 _FILE: Raw = yaml.safe_load(Path(__file__).with_name("values.yaml").read_text())
 SETS: dict[str, Raw] = _FILE["sets"]
-WRONG: dict[str, tuple[Raw, str]] = {
-    name: (each["values"], each["told"]) for name, each in _FILE["wrong"].items()
-}
+WRONG: dict[str, tuple[str, Raw]] = _FILE["wrong"]
 RIGHT: dict[str, Raw] = _FILE["right"]
 FLAGS: Raw = SETS["every flag"]["operator"]
 TEAMS: list[str] = SETS["list of namespaces"]["scope"]["namespaces"]
