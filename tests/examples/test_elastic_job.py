@@ -10,14 +10,13 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
-import yaml
 
 from api.constants import EXIT_CODE_ELASTIC_RESTART
 from reconcile.words.launcher_log import is_forming
-from tests.examples.pods import EXAMPLES, python
+from tests.examples import EXAMPLES, example, python
 from tests.live.history import History
 from tests.live.lab import PADDLE_JOBS, Lab
 from tests.live.nodepods import kill_processes
@@ -47,6 +46,8 @@ train_fleet.main()
 So the training goes on until the story is over, on a fast machine too, and leaves CPU to others.
 """
 KILLED = 137
+HEAD = re.compile(r"^\S+ std(out|err) [FP] ", re.MULTILINE)
+"""What a container runtime puts before each line of a log."""
 STEP_SECONDS = 300.0
 """Within which a job forms anew: heartbeats in etcd live for 10 s after their launcher."""
 SETTINGS = {
@@ -66,21 +67,18 @@ def lab(module_lab: Lab) -> Lab:
     return module_lab
 
 
-def example(volume: str) -> Raw:
+def elastic(volume: str) -> Raw:
     """The job of examples/resnet_elastic.yaml, paced, on a volume of the machine's own."""
-    job: Raw = yaml.safe_load((EXAMPLES / "resnet_elastic.yaml").read_text())
+    job = example("resnet_elastic.yaml", **SETTINGS)
     spec = job["spec"]["worker"]["template"]["spec"]
-    trainer = spec["containers"][0]
-    kept = [entry for entry in trainer["env"] if entry["name"] not in SETTINGS]
-    trainer["env"] = kept + [{"name": key, "value": value} for key, value in SETTINGS.items()]
-    trainer["args"][1] = "/volume/paced.py"
+    spec["containers"][0]["args"][1] = "/volume/paced.py"
     spec["volumes"][0] = {"name": "volume", "hostPath": {"path": volume}}
     return job
 
 
 def unschedulable_but_one() -> Raw:
     """An elastic job of two workers, each of which wants the same node for itself alone."""
-    job = example("/tmp")
+    job = elastic("/tmp")
     job["metadata"]["name"] = "held"
     spec = job["spec"]["worker"]["template"]["spec"]
     spec["volumes"].pop(0)
@@ -101,10 +99,8 @@ class Story:
     """What was seen of the job, step by step."""
 
     lab: Lab
-    folder: Path
-    """A file for the log of each pod that ever was, named by its UID."""
-    followers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    """By UID, what writes it: a pod that is gone has no log that could be asked for."""
+    files: dict[str, TextIO] = field(default_factory=dict)
+    """By UID, the log of each pod that ever was: its node removes it with the pod."""
     pods: list[dict[str, str]] = field(default_factory=list)
     """After each step, the UIDs of the pods by name."""
     worlds: list[int] = field(default_factory=list)
@@ -119,34 +115,18 @@ class Story:
         what = f"step {len(self.worlds)}: training on {count} workers"
         self.lab.wait(lambda: self._trains(before, count), what, STEP_SECONDS)
         self.worlds.append(count)
-        self.pods.append({p["metadata"]["name"]: p["metadata"]["uid"] for p in self._live()})
+        self.pods.append({p["metadata"]["name"]: uid_of(p) for p in self._live()})
 
     @property
     def logs(self) -> dict[str, str]:
         """By UID, what each pod that ever was has written so far."""
-        return {uid: (self.folder / uid).read_text(errors="replace") for uid in self.followers}
-
-    def follow(self) -> None:
-        """Follow the logs of the pods that have begun, to their end."""
-        for pod in self.lab.pods(JOB):
-            uid = uid_of(pod)
-            if is_begun(pod) and (uid not in self.followers or self._has_seen_nothing(uid)):
-                self.followers[uid] = self._follow(pod)
-
-    def _has_seen_nothing(self, uid: str) -> bool:
-        is_over = self.followers[uid].poll() is not None
-        return is_over and not (self.folder / uid).stat().st_size
-
-    def _follow(self, pod: Raw) -> subprocess.Popen[bytes]:
-        cluster, name = self.lab.cluster, pod["metadata"]["name"]
-        command = [cluster.bin_dir / "kubectl", "-n", self.lab.namespace, "logs", "-f", name]
-        with (self.folder / uid_of(pod)).open("wb") as log:
-            return subprocess.Popen(command, env=cluster.kubectl_environment(), stdout=log)
-
-    def end(self) -> None:
-        """Wait until the logs are whole: all pods have ended."""
-        for follower in self.followers.values():
-            follower.wait(STEP_SECONDS)
+        for uid in map(uid_of, self.lab.pods(JOB)):
+            for path in self.lab.cluster.folder.glob(f"node-*/pods/{uid}/logs/*/0.log"):
+                if uid not in self.files:
+                    self.files[uid] = path.open(errors="replace")
+        for file in self.files.values():
+            file.seek(0)
+        return {uid: HEAD.sub("", file.read()) for uid, file in self.files.items()}
 
     def kill(self, name: str) -> None:
         """kill -9 of a worker: of its launcher and all below it."""
@@ -155,8 +135,7 @@ class Story:
 
     def _trains(self, before: dict[str, int], count: int) -> bool:
         """Whether every live pod has since begun, and reported, training of that many."""
-        self.follow()
-        live, logs = self._live(), self.logs
+        logs, live = self.logs, self._live()
         since = [logs.get(uid, "")[before.get(uid, 0) :] for uid in map(uid_of, live)]
         return len(live) == count and all(trains_last(log, count) for log in since)
 
@@ -171,12 +150,6 @@ class Story:
 
 def uid_of(pod: Raw) -> str:
     return str(pod["metadata"]["uid"])
-
-
-def is_begun(pod: Raw) -> bool:
-    """Whether its container runs or has run."""
-    statuses = pod["status"].get("containerStatuses") or ()
-    return any("waiting" not in each["state"] for each in statuses)
 
 
 def trains_last(log: str, count: int) -> bool:
@@ -195,14 +168,14 @@ def history(lab: Lab) -> Iterator[History]:
 
 
 @pytest.fixture(scope="module")
-def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) -> Story:
+def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     """From two workers to three and back, with a loss between; to the end of the training."""
     assert history, "begun before the jobs"
     lab.submit(unschedulable_but_one())
     volume = tmp_path_factory.mktemp("volume")
     (volume / "paced.py").write_text(PACED)
-    lab.submit(example(str(volume)))
-    story = Story(lab, tmp_path_factory.mktemp("logs"))
+    lab.submit(elastic(str(volume)))
+    story = Story(lab)
     story.step(lambda: None, 2)
     story.attempt = lab.status(JOB)["attempt"]
     story.step(lambda: scale(lab, 3), 3)
@@ -210,8 +183,9 @@ def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) 
     story.step(lambda: scale(lab, 2), 2)
     (volume / "over").touch()
     lab.wait_completed(JOB, timeout_seconds=STEP_SECONDS)
-    story.end()
-    return story
+    yield story
+    for file in story.files.values():
+        file.close()
 
 
 def scale(lab: Lab, replicas: int) -> None:

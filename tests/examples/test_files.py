@@ -1,7 +1,7 @@
 """Every file in examples/ is submitted as it is, and real training ends it, here or ELSEWHERE.
 
 A file is only admitted if it differs from another by what a third one trains with. The images
-have little to train on. How well the programs learn, test_wide_and_deep.py, test_resnet.py and
+have little to train on. How well the programs learn, test_resume.py, test_elastic_job.py and
 test_quickstart.py show.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.examples.pods import EXAMPLES
+from tests.examples import EXAMPLES
 from tests.live.lab import Lab
 from tests.manuals.source import CHECKOUT
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.examples.pods import EXAMPLES
+from tests.examples import EXAMPLES
 from tests.live import paddlenlp
 from tests.live.lab import CORE, Lab
 from tests.live.nodepods import kill_processes

@@ -1,56 +1,53 @@
 """A worker is killed in the middle of an epoch: the job restarts, and the epoch goes on.
 
+What Wide & Deep has learned then, and left, is that of a training on real parameter servers.
 ResNet, which trains collectively, goes on from its checkpoints in test_elastic_job.py.
 """
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
-from tests.examples.pods import EXAMPLES
+from tests.examples import example
 from tests.live.lab import CORE, Lab
 from tests.live.nodepods import kill_processes
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
 
-Raw = dict[str, Any]
 JOB_SECONDS = 300.0
 JOB = "wide-ande-deep-restart"
 STEPS, PART = 12, 1000
 SETTINGS = {
     "SAMPLES": str(2 * STEPS * PART),
     "PART_SIZE": str(PART),
+    "HELD_OUT": "8000",
     "EPOCHS": "2",
+    "LEARNING_RATE": "0.005",
     "CHECKPOINT_EVERY": "1",
 }
 IN_MID_EPOCH = f"{JOB}/checkpoints/0001-00000[2-8]"
 
 
 @pytest.fixture(scope="module")
-def job(module_lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+def volume(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of this machine that is the job's volume."""
+    return tmp_path_factory.mktemp("volume")
+
+
+@pytest.fixture(scope="module")
+def job(module_lab: Lab, volume: Path) -> Lab:
     """The job trains, loses a worker to kill -9 in its second epoch, and goes on to its end."""
-    volume = tmp_path_factory.mktemp("volume")
-    module_lab.submit(on_volume(volume))
+    job = example("wide_and_deep_restart.yaml", **SETTINGS)
+    for role in ("ps", "worker"):
+        volumes = [{"name": "volume", "hostPath": {"path": str(volume)}}]
+        job["spec"][role]["template"]["spec"]["volumes"] = volumes
+    module_lab.submit(job)
     amid = "a checkpoint from amid the second epoch"
     module_lab.wait(lambda: list(volume.glob(IN_MID_EPOCH)), amid, JOB_SECONDS)
     kill_processes(module_lab.cluster, module_lab.get(CORE, f"pods/{JOB}-worker-1"))
     module_lab.wait_completed(JOB, timeout_seconds=JOB_SECONDS)
     return module_lab
-
-
-def on_volume(folder: Path) -> Raw:
-    """The example with a folder of this machine as its volume, and a small data set."""
-    job: Raw = yaml.safe_load((EXAMPLES / "wide_and_deep_restart.yaml").read_text())
-    for role in ("ps", "worker"):
-        pod = job["spec"][role]["template"]["spec"]
-        (container,) = pod["containers"]
-        more = [{"name": name, "value": value} for name, value in SETTINGS.items()]
-        container["env"] = [*container["env"], *more]
-        pod["volumes"] = [{"name": "volume", "hostPath": {"path": str(folder)}}]
-    return job
 
 
 def test_killed_worker_is_a_charged_restart(job: Lab) -> None:
@@ -68,8 +65,30 @@ def test_the_epoch_goes_on(job: Lab) -> None:
         assert not re.search(r"epoch 0\b", log)
 
 
-def test_only_the_rest_of_the_epoch_is_trained(job: Lab) -> None:
+def test_only_the_rest_of_the_epoch_is_trained_by_both_together(job: Lab) -> None:
+    logs = [job.log(f"{JOB}-worker-{worker}") for worker in range(2)]
+    (step,) = re.findall(r"resumed at epoch 1 step (\d+)", logs[0])
+    found = [re.findall(r"epoch 1: AUC .*?(\d+) samples here, (\d+) on all", log) for log in logs]
+    ((first, total),), ((second, _),) = found
+    assert int(first) == PART * (STEPS - int(step))
+    assert int(first) + int(second) == int(total)
+
+
+def test_the_auc_is_well_above_chance_and_not_above_what_the_data_allows(job: Lab) -> None:
     log = job.log(f"{JOB}-worker-0")
-    (step,) = re.findall(r"resumed at epoch 1 step (\d+)", log)
-    (trained,) = re.findall(r"epoch 1: AUC .*?(\d+) samples here", log)
-    assert int(trained) == PART * (STEPS - int(step))
+    (ceiling,) = re.findall(r"allows an AUC of (\d\.\d+)", log)
+    (auc,) = re.findall(r"epoch 1: AUC (\d\.\d+)", log)
+    assert 0.65 < float(auc) <= float(ceiling)
+
+
+def test_the_first_worker_saves_a_shard_of_each_server_of_each_table(
+    job: Lab, volume: Path
+) -> None:
+    logs = [job.log(f"{JOB}-worker-{worker}") for worker in range(2)]
+    assert ["model saved in" in log for log in logs] == [True, False]
+    model = volume / JOB / "model"
+    for table in ("000", "001"):
+        for server in range(2):
+            shards = (model / table).glob(f"part-{server:03}-*")
+            assert sum(shard.stat().st_size for shard in shards) > 1000
+    assert (model / "dnn_plugin" / "__model__").stat().st_size > 0
