@@ -153,9 +153,7 @@ class Condition(StrEnum):
     PENDING = "Pending"  # True while pods wait for something; the message says for what
     PODS_SCHEDULED = "PodsScheduled"  # True while every pod has a node
     RUNNING = "Running"  # True while every pod runs, or has ended well with others still running
-    RESTARTING = (
-        "Restarting"  # True from the end of an attempt until the next has its pods; says why
-    )
+    RESTARTING = "Restarting"  # True from an attempt's end until the next has its pods; says why
     SUSPENDED = "Suspended"  # True while spec.suspend holds the job without pods
     COMPLETED = "Completed"  # True once the workers have ended well; final
     FAILED = "Failed"  # True once the job has ended without its result; says why; final
@@ -248,9 +246,7 @@ FAILURE_REASONS: Final = (
 )
 """The reasons with which a job may fail: the values of a metric's label."""
 ATTEMPT_ENDS: Final = _reasons(Reason.POD_FAILED, Reason.RESTART_REQUESTED)
-"""The reasons with which an attempt may end and another one follow: the values of another metric's
-label.
-"""
+"""The reasons with which an attempt may end and another follow: the values of a metric's label."""
 STALLS: Final = (Reason.NO_OUTPUT, Reason.NO_NEW_STEP)
 """The reasons of the condition TrainingStalled while it is true."""
 WAITS: Final = (

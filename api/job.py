@@ -78,12 +78,11 @@ class PaddleJob:
 
     def child_metadata(self, name: str, labels: dict[str, str]) -> Raw:
         """The metadata of a child. These labels override the one that excludes it from backups."""
-        owners = [self.owner_reference()]
         return {
             "name": name,
             "namespace": self.namespace,
             "labels": {LABEL_NO_BACKUP: "true", **labels},
-            "ownerReferences": owners,
+            "ownerReferences": [self.owner_reference()],
         }
 
 

@@ -49,9 +49,7 @@ def former_uid(owner: Owner, obj: Raw) -> str:
 
 def owner_of(obj: Raw) -> Owner | None:
     """The job that an object belongs to, or None if it has no owner or one of another kind."""
-    reference = controller_of(obj)
-    if reference is None:
-        return None
+    reference = controller_of(obj) or {}
     if (reference.get("apiVersion"), reference.get("kind")) != (API_VERSION, KIND):
         return None
     return Owner(Key(namespace_of(obj), str(reference.get("name"))), str(reference.get("uid")))

@@ -131,9 +131,7 @@ def spec_rules() -> Raw:
         ),
         _rule(f"{_sum('limits')} <= {MAX_REPLICAS}", TOTAL_MESSAGE),
         _rule(
-            "!has(self.podFailurePolicy) || ("
-            + " && ".join(_if_role(role, _never(role)) for role in Role)
-            + ")",
+            f"!has(self.podFailurePolicy) || ({' && '.join(map(_never_restarts, Role))})",
             FAILURE_POLICY_MESSAGE,
         ),
         _rule(
@@ -180,13 +178,9 @@ def _same(new: str, old: str, name: str) -> str:
     )
 
 
-def _if_role(role: Role, expression: str) -> str:
-    return f"(!has(self.{role}) || {expression})"
-
-
-def _never(role: Role) -> str:
-    pod = f"self.{role}.template.spec"
-    return f"!has({pod}.restartPolicy) || {pod}.restartPolicy != 'OnFailure'"
+def _never_restarts(role: Role) -> str:
+    policy = f"self.{role}.template.spec.restartPolicy"
+    return f"(!has(self.{role}) || !has({policy}) || {policy} != 'OnFailure')"
 
 
 def _scheduler_rule(one: Role, other: Role) -> Raw:

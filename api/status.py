@@ -309,7 +309,9 @@ def parse_status(raw: Raw | None) -> JobStatus:
     Raises AttributeError, KeyError, TypeError or ValueError if no operator can have written it.
     """
     raw = raw or {}
-    _check_counters(raw)
+    for name in COUNTERS:
+        if raw.get(name, 0) >= MAX_INT32:  # one more, and the API server would refuse every status
+            raise ValueError(f"{name} is {raw[name]}")
     return parse_fields(
         JobStatus,
         raw,
@@ -359,12 +361,6 @@ def _diff(old: Raw, new: Raw) -> Raw:
         elif before != value:
             changes[key] = value
     return changes
-
-
-def _check_counters(raw: Raw) -> None:
-    for name in COUNTERS:
-        if raw.get(name, 0) >= MAX_INT32:  # one more, and the API server would refuse every status
-            raise ValueError(f"{name} is {raw[name]}")
 
 
 def _dump_condition(condition: JobCondition) -> Raw:

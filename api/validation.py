@@ -6,7 +6,7 @@ about changes are not here, because only the API server has both versions.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from api import rules
@@ -44,10 +44,13 @@ Errors = Iterator[FieldError]
 def validate_job(raw: Raw) -> list[FieldError]:
     """All errors of a PaddleJob that its schema accepts; empty if it can run."""
     spec = parse_spec(raw["spec"])
-    errors = list(_check_names(name_of(raw), spec))
-    for check in _CHECKS:
-        errors += check(raw["spec"], spec)
-    return errors
+    return [
+        *_check_names(name_of(raw), spec),
+        *_check_roles(spec),
+        *_check_fields(raw["spec"], spec),
+        *_check_failure_policy(spec),
+        *_check_port(spec),
+    ]
 
 
 def _check_names(name: str, spec: JobSpec) -> Errors:
@@ -58,7 +61,7 @@ def _check_names(name: str, spec: JobSpec) -> Errors:
         yield FieldError("metadata.name", rules.CHILD_NAME_MESSAGE)
 
 
-def _check_roles(_raw: Raw, spec: JobSpec) -> Errors:
+def _check_roles(spec: JobSpec) -> Errors:
     if Role.WORKER not in spec.roles:
         yield FieldError("spec.worker", "required: a job without workers trains nothing")
     for role, wanted in spec.roles.items():
@@ -80,33 +83,23 @@ def _check_role(path: str, role: RoleSpec) -> Errors:
         yield FieldError(f"{path}.template.spec.restartPolicy", rules.RESTART_POLICY_MESSAGE)
 
 
-def _check_elastic(_raw: Raw, spec: JobSpec) -> Errors:
+def _check_fields(raw: Raw, spec: JobSpec) -> Errors:
+    stall, gang = spec.stall_policy, spec.scheduling_policy
     if spec.is_elastic and not spec.roles.keys() <= {Role.WORKER}:
         yield FieldError("spec.elastic", rules.ELASTIC_ROLES_MESSAGE)
-    policy = spec.stall_policy
-    if spec.is_elastic and policy and policy.of is not StallSign.OUTPUT:
+    if spec.is_elastic and stall and stall.of is not StallSign.OUTPUT:
         yield FieldError("spec.stallPolicy.of", rules.ELASTIC_STALL_MESSAGE)
-
-
-def _check_clean_policy(raw: Raw, _spec: JobSpec) -> Errors:
     first, second = raw.get("cleanPodPolicy"), raw.get("cleanPolicy")
     if first and second and first != second:
         yield FieldError("spec.cleanPolicy", rules.CLEAN_POLICY_MESSAGE)
-
-
-def _check_min_available(_raw: Raw, spec: JobSpec) -> Errors:
-    policy = spec.scheduling_policy
-    if policy and policy.min_available and policy.min_available > spec.total_replicas:
+    if gang and gang.min_available and gang.min_available > spec.total_replicas:
         yield FieldError("spec.schedulingPolicy.minAvailable", rules.MIN_AVAILABLE_MESSAGE)
-
-
-def _check_scheduler(_raw: Raw, spec: JobSpec) -> Errors:
     names = {role.pod_spec.get("schedulerName") or "" for role in spec.roles.values()} - {""}
     if len(names) > 1:
         yield FieldError("spec", rules.SCHEDULER_MESSAGE)
 
 
-def _check_failure_policy(_raw: Raw, spec: JobSpec) -> Errors:
+def _check_failure_policy(spec: JobSpec) -> Errors:
     if spec.pod_failure_policy is None:
         return
     if any(role.pod_spec.get("restartPolicy") == "OnFailure" for role in spec.roles.values()):
@@ -134,7 +127,7 @@ def _containers(spec: JobSpec) -> Iterator[Raw]:
         yield from role.pod_spec.get("initContainers") or ()
 
 
-def _check_port(_raw: Raw, spec: JobSpec) -> Errors:
+def _check_port(spec: JobSpec) -> Errors:
     values = {role: _port_values(wanted) for role, wanted in spec.roles.items()}
     for role, found in values.items():
         if not all(map(_is_port, found)):
@@ -156,14 +149,3 @@ def _is_port(text: str) -> bool:
 
 def _port_path(role: Role) -> str:
     return f"spec.{role}.template.spec.containers[].env[{PORT_VARIABLE}]"
-
-
-_CHECKS: tuple[Callable[[Raw, JobSpec], Errors], ...] = (
-    _check_roles,
-    _check_elastic,
-    _check_clean_policy,
-    _check_min_available,
-    _check_scheduler,
-    _check_failure_policy,
-    _check_port,
-)

@@ -128,9 +128,7 @@ class Client:
         return response.stream
 
     def read_log(self, path: str, query: Query, seconds: float) -> bytes:
-        """The whole of a log that is not followed. Raises Silent if reading it takes longer than
-        `seconds`.
-        """
+        """The whole of a log that is not followed. Raises Silent if that takes over `seconds`."""
         started, stream = self._clock.monotonic(), self.stream(path, query, seconds)
         log = bytearray()
         try:
@@ -294,9 +292,7 @@ def read_parts(
 
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Every complete line that is not empty. Long lines, which come in many chunks, are copied only
-    once.
-    """
+    """Every complete line that is not empty. Lines in many chunks are copied only once."""
     begun: list[bytes] = []
     for chunk in chunks:
         first, *others = chunk.split(b"\n")

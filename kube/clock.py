@@ -33,9 +33,7 @@ class Clock:
     """The API server's time at a moment of `monotonic`."""
     _confirmed_at = 0.0
     """When an answer last confirmed this."""
-
-    def __init__(self) -> None:
-        self._clock_id = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    _clock_id = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
     def now(self) -> datetime:
         """The time as an aware datetime in UTC."""

@@ -21,9 +21,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from kube.clock import Clock
 
 NETWORK_ERRORS = (OSError, HTTPException, ValueError, OverflowError, MemoryError)
-"""The exceptions of a request. OSError: sockets, TLS; TimeoutError: no answer on an open
-connection. ValueError: a token that no header can hold. The last two: an answer of an impossible
-length.
+"""The exceptions of a request. OSError: sockets, TLS; TimeoutError: no answer on an open socket.
+ValueError: a token that no header can hold. The last two: an answer of an impossible length.
 """
 IDLE_SECONDS = 30.0
 """A connection that is idle for this long may be dead, though it looks alive."""

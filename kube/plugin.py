@@ -66,8 +66,13 @@ def _run(command: list[str], environment: dict[str, str], seconds: float) -> byt
     name = f"the login plugin {command[0]}"
     with _caught_signals() as caught:
         process = _start(command, environment, name)
-        with process, _ended_with_us(process):
-            answer = _read(process, name, seconds, caught)
+        with process:
+            try:
+                answer = _read(process, name, seconds, caught)
+            finally:
+                if process.poll() is None:
+                    with suppress(OSError):  # it has ended by itself
+                        os.killpg(process.pid, signal.SIGKILL)
     if process.returncode:
         raise PluginError(f"{name} has failed: exit code {process.returncode}")
     return answer
@@ -133,16 +138,6 @@ def _show_words() -> Callable[[bytes], None]:
 def _plain(text: str) -> str:
     """The text without control characters."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
-
-
-@contextmanager
-def _ended_with_us(process: "subprocess.Popen[bytes]") -> Iterator[None]:
-    try:
-        yield
-    finally:
-        if process.poll() is None:
-            with suppress(OSError):  # it has ended by itself
-                os.killpg(process.pid, signal.SIGKILL)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ cannot drift. No label has a name that a user chose. Any thread may call.
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily
@@ -51,32 +52,22 @@ class JobMetrics:
     """Totals and durations of jobs, by mode."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
+        counter = partial(Counter, registry=registry)
+        by_mode, by_reason = ["mode"], ["mode", "reason"]
         self._totals = {
-            kind: Counter(f"paddlejob_{kind}_total", text, ["mode"], registry=registry)
-            for kind, text in (
-                ("created", "Jobs seen for the first time"),
-                ("completed", "Jobs that ended well"),
-            )
+            "created": counter("paddlejob_created_total", "Jobs seen for the first time", by_mode),
+            "completed": counter("paddlejob_completed_total", "Jobs that ended well", by_mode),
         }
-        name, text = "paddlejob_restarted_total", "Attempts after the first"
-        self._restarted = Counter(name, text, ["mode", "reason"], registry=registry)
-        self._failed = Counter(
-            "paddlejob_failed_total", "Jobs that failed", ["mode", "reason"], registry=registry
-        )
-        self._lost, self._lost_gpus = (
-            Counter(f"paddlejob_{name}_total", text, ["mode", "reason"], registry=registry)
-            for name, text in (
-                ("lost_seconds", "Time without training after attempts ended"),
-                (
-                    "lost_gpu_seconds",
-                    "Time without training after attempts ended, times the accelerators that the "
-                    "jobs ask for",
-                ),
-            )
-        )
+        text = "Attempts after the first"
+        self._restarted = counter("paddlejob_restarted_total", text, by_reason)
+        self._failed = counter("paddlejob_failed_total", "Jobs that failed", by_reason)
+        text = "Time without training after attempts ended"
+        self._lost = counter("paddlejob_lost_seconds_total", text, by_reason)
+        text = f"{text}, times the accelerators that the jobs ask for"
+        self._lost_gpus = counter("paddlejob_lost_gpu_seconds_total", text, by_reason)
         self._seconds = {
             kind: Histogram(
-                f"paddlejob_{kind}_seconds", text, ["mode"], buckets=buckets, registry=registry
+                f"paddlejob_{kind}_seconds", text, by_mode, buckets=buckets, registry=registry
             )
             for kind, text, buckets in (
                 ("creation_to_running", "From creation until all pods run", _TO_RUNNING_BUCKETS),
@@ -138,18 +129,15 @@ class StateCollector(Collector):
     def collect(self) -> Iterable[GaugeMetricFamily]:
         """The metric families as of now."""
         census, waits = self._census(), ("mode", "reason")
-        waited = census.waited_seconds
+        waited, gpus = census.waited_seconds, {(state,): n for state, n in census.gpus.items()}
         for name, text, labels, values in (
             ("jobs", "Jobs there are", ("phase", "mode"), census.jobs),
             ("pods", "Pods there are", ("role", "phase"), census.pods),
             ("waiting_jobs", "Jobs that wait for something", waits, census.waiting),
             ("longest_wait_seconds", "For how long the first of them waits", waits, waited),
+            ("gpus", "Accelerators of jobs", ("state",), gpus),
         ):
             family = GaugeMetricFamily(f"paddlejob_{name}", text, labels=labels)
             for key, value in sorted(values.items()):
                 family.add_metric(key, value)
             yield family
-        family = GaugeMetricFamily("paddlejob_gpus", "Accelerators of jobs", labels=["state"])
-        for state, value in sorted(census.gpus.items()):
-            family.add_metric([state], value)
-        yield family
