@@ -6,15 +6,13 @@ statuses with the objects that they were decided from. The next release is teste
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from api.objects import Raw, format_time, parse_time
-from reconcile.model.plan import Refusal
+from reconcile.model.plan import Refusal, Settings
 from tests.memory.builders import a_job, a_template
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 WORKER = "train-worker-0"
@@ -24,13 +22,6 @@ POLL_SECONDS = 61.7
 FOLLOWED_SECONDS = 1800.0
 INVALID = Refusal("Pod", WORKER, "Invalid", "spec.x: Invalid value", 422, is_final=True)
 FIELDS = ("volcano_served", "gang_served", "nodes", "namespace_host_ports")
-STATES: dict[str, Callable[[World, Kubelet], object]] = {}
-
-
-def state(make: Callable[[World, Kubelet], object]) -> Callable[[World, Kubelet], object]:
-    """A job's state, by its name."""
-    STATES[make.__name__] = make
-    return make
 
 
 def follow(world: World) -> list[Any]:
@@ -39,7 +30,7 @@ def follow(world: World) -> list[Any]:
     while (seconds := (world.now - began).total_seconds()) < FOLLOWED_SECONDS:
         plan = world.settle()
         if world.nodes is None:
-            Kubelet(world).reap_all()
+            world.kubelet.reap_all()
             plan = world.settle()
         facts = _facts(world)
         if not steps or steps[-1][1:] != facts:
@@ -93,233 +84,148 @@ def load(raw: Raw) -> World:
     return world
 
 
-def _waits(world: World, kubelet: Kubelet, reason: str, message: str) -> None:
-    run_up(world, kubelet)
-    kubelet.wait(WORKER, reason, message)
-    world.settle()
+Step = Callable[[World], object]
 
 
-def run_up(world: World, kubelet: Kubelet, **spec: object) -> None:
+def do(name: str, *arguments: object, **fields: object) -> Step:
+    """What a world's kubelet does, or else the world."""
+
+    def step(world: World) -> object:
+        owner = world.kubelet if hasattr(world.kubelet, name) else world
+        return getattr(owner, name)(*arguments, **fields)
+
+    return step
+
+
+def submit(workers: int = 2, template: Raw | None = None, **spec: Any) -> Step:
+    return lambda world: world.begin(a_job().with_workers(workers, template).with_spec(**spec))
+
+
+def elastic(replicas: int) -> Step:
+    """A running job of one to four workers."""
+    return lambda world: world.run(a_job().with_elastic_workers(replicas, 1, 4))
+
+
+def advance(seconds: float) -> Step:
+    return do("advance", seconds)
+
+
+def end(code: int = 1, **fields: object) -> Step:
+    return do("see_end", WORKER, code, **fields)
+
+
+def run_up(**spec: Any) -> tuple[Step, ...]:
     """All pods have addresses, and none runs."""
-    world.submit(a_job().with_workers(2).with_spec(**spec))
-    world.settle()
-    kubelet.place_all()
-    world.settle()
-    world.advance(3)
+    return submit(**spec), do("place_all"), SETTLE, advance(3)
 
 
-def _runs(world: World, kubelet: Kubelet, **spec: object) -> None:
-    world.submit(a_job().with_workers(2).with_spec(**spec))
-    run_job(world, kubelet)
-    world.advance(7)
+def waits(reason: str, message: str) -> tuple[Step, ...]:
+    return *run_up(), do("wait", WORKER, reason, message), SETTLE
 
 
-def _ends(world: World, kubelet: Kubelet, code: int = 1) -> None:
-    _runs(world, kubelet)
-    kubelet.see_end(WORKER, code)
+def runs(**spec: Any) -> tuple[Step, ...]:
+    return submit(**spec), RUN, advance(7)
 
 
-STATES |= {
-    "image_error": partial(_waits, reason="ErrImagePull", message="no such image"),
-    "image_name": partial(_waits, reason="InvalidImageName", message="no name"),
-    "missing_secret": partial(_waits, reason=CONFIG_ERROR, message='secret "s" not found'),
-    "missing_key": partial(_waits, reason=CONFIG_ERROR, message="couldn't find key k in Secret s"),
-    "running": _runs,
-    "failed": _ends,
-    "completing": partial(_ends, code=0),
-    "active_deadline": partial(_runs, activeDeadlineSeconds=97),
-    "starting_deadline": partial(run_up, startingDeadlineSeconds=97),
-}
+def change(edit: Callable[[World, Raw], object]) -> Step:
+    """Change the job otherwise than the operator does."""
+    return lambda world: world.change("PaddleJob", "train", lambda job: edit(world, job))
 
 
-@state
-def image_back_off(world: World, kubelet: Kubelet) -> None:
-    _waits(world, kubelet, "ErrImagePull", "no such image")
-    world.advance(11)
-    kubelet.wait(WORKER, "ImagePullBackOff", "Back-off")
-    world.settle()
+def place(**fields: Any) -> Step:
+    """The world around the job is like this."""
+    return lambda world: vars(world).update(fields)
 
 
-@state
-def invalid_child(world: World, _: Kubelet) -> None:
-    world.refusals[INVALID.child] = INVALID
-    world.submit(a_job().with_workers(2))
-    world.settle()
-    world.advance(9)
+def scale(world: World) -> Raw:
+    return world.edit_spec(worker=world.job()["spec"]["worker"] | {"replicas": 3})
 
 
-@state
-def quota(world: World, _: Kubelet) -> None:
-    world.refused_kinds.add("Pod")
-    world.submit(a_job().with_workers(2).with_spec(startingDeadlineSeconds=101))
-    world.settle()
-    world.advance(9)
-
-
-@state
-def back_off(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet, backoffLimit=3)
-    for _ in range(2):
-        kubelet.see_end(WORKER, 1)
-        kubelet.reap_all()
-        world.advance(3)
-        run_job(world, kubelet)
-
-
-@state
-def restarted_by_quota(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet, backoffLimit=3)
-    kubelet.see_end(WORKER, 1)
-    world.refused_kinds.add("Pod")
-    kubelet.reap_all()
-    world.advance(60)
-    world.settle()
-
-
-@state
-def restarted_uncharged(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet)
-    kubelet.evict(WORKER)
-    world.settle()
-    world.advance(2)
-
-
-@state
-def failing_without_limit(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet)
-    kubelet.end(WORKER, 1)
-
-
-@state
-def scaling(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_elastic_workers(2, 1, 4))
-    run_job(world, kubelet)
-    world.edit_spec(worker={**world.job()["spec"]["worker"], "replicas": 3})
-    world.settle()
-    world.advance(7)
-
-
-@state
-def elastic_loss(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_elastic_workers(3, 1, 4))
-    run_job(world, kubelet)
-    kubelet.see_end(WORKER, 1)
-
-
-@state
-def suspended(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet)
-    world.edit_spec(suspend=True)
-    world.settle()
-
-
-@state
-def resuming(world: World, kubelet: Kubelet) -> None:
-    suspended(world, kubelet)
-    world.edit_spec(suspend=False)
-    world.work()
-
-
-@state
-def verdict(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet, backoffLimit=1)
-    lost = "RuntimeError: [gloo] Connection closed by peer [10.1.0.2]:1"
-    kubelet.see_end(WORKER, 1, message=lost)
-    world.advance(2)
-
-
-@state
-def ports_held(world: World, _: Kubelet) -> None:
-    world.submit(a_job().with_workers(2).with_spec(intranet="Host"))
-    world.settle()
-
-
-@state
-def ports_short(world: World, _: Kubelet) -> None:
-    world.namespace_host_ports = 387
-    world.submit(a_job().with_workers(2).with_spec(intranet="Host"))
-    world.settle()
-
-
-@state
-def gang_held(world: World, _: Kubelet) -> None:
-    world.volcano_served = True
-    world.settings = type(world.settings)(scheduling="volcano")
-    world.submit(a_job().with_workers(2).with_spec(startingDeadlineSeconds=97))
-    world.settle()
-
-
-@state
-def adopted(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet, backoffLimit=1)
-    since = {"reason": "Adopted", "message": "", "lastTransitionTime": format_time(world.now)}
-    condition = {"type": "Adopted", "status": "True", **since}
-    world.change("PaddleJob", "train", lambda job: job["status"]["conditions"].append(condition))
-    kubelet.end(WORKER, 1)
-
-
-@state
-def completed_with_ttl(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet, ttlSecondsAfterFinished=97)
-    kubelet.end_all("worker")
-    world.settle()
-    world.advance(7)
-
-
-@state
-def lost_node(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet, backoffLimit=1)
-    world.nodes = {"node-1": _lost_node(world)}
-    kubelet.see_end("train-worker-1", 1)
-
-
-@state
-def terminating(world: World, kubelet: Kubelet) -> None:
-    lost_node(world, kubelet)
-    world.change(
-        "PaddleJob",
-        "train",
-        lambda job: job["metadata"].update(
-            deletionTimestamp=format_time(world.now), finalizers=["foregroundDeletion"]
-        ),
-    )
-    world.settle()
-
-
-@state
-def restarts_in_place(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1, a_template(restartPolicy="OnFailure")))
-    run_job(world, kubelet)
-    for _ in range(3):
-        kubelet.restart(WORKER)
-        world.settle()
-
-
-@state
-def unreadable(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet)
-    world.change("PaddleJob", "train", lambda job: job["status"].update(startTime="yesterday"))
-    world.settle()
-
-
-def _lost_node(world: World) -> Raw:
-    ready = {"type": "Ready", "status": "Unknown", "lastTransitionTime": format_time(world.now)}
-    taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
-    return {
+def lose_node(world: World) -> None:
+    since = format_time(world.now)
+    ready = {"type": "Ready", "status": "Unknown", "lastTransitionTime": since}
+    taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "timeAdded": since}
+    node = {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": "node-1", "creationTimestamp": format_time(world.now)},
-        "spec": {"taints": [taint | {"timeAdded": format_time(world.now)}]},
+        "metadata": {"name": "node-1", "creationTimestamp": since},
+        "spec": {"taints": [taint]},
         "status": {"conditions": [ready]},
     }
+    world.nodes = {"node-1": node}
+
+
+def adopt(world: World, job: Raw) -> None:
+    since = {"reason": "Adopted", "message": "", "lastTransitionTime": format_time(world.now)}
+    job["status"]["conditions"].append({"type": "Adopted", "status": "True", **since})
+
+
+def delete(world: World, job: Raw) -> None:
+    deleted = {"deletionTimestamp": format_time(world.now), "finalizers": ["foregroundDeletion"]}
+    job["metadata"] |= deleted
+
+
+def garble(_: World, job: Raw) -> None:
+    job["status"]["startTime"] = "yesterday"
+
+
+SETTLE, RUN, REAP = do("settle"), do("run"), do("reap_all")
+NO_PODS = place(refused_kinds={"Pod"})
+RETRY = (end(), REAP, advance(3), RUN)
+SUSPENDED = (*runs(), do("edit_spec", suspend=True), SETTLE)
+LOST_NODE = (*runs(backoffLimit=1), lose_node, do("see_end", "train-worker-1", 1))
+IN_PLACE = submit(1, a_template(restartPolicy="OnFailure"))
+LOST_PEER = "RuntimeError: [gloo] Connection closed by peer [10.1.0.2]:1"
+STATES: dict[str, Iterable[Step]] = {
+    "image_error": waits("ErrImagePull", "no such image"),
+    "image_name": waits("InvalidImageName", "no name"),
+    "missing_secret": waits(CONFIG_ERROR, 'secret "s" not found'),
+    "missing_key": waits(CONFIG_ERROR, "couldn't find key k in Secret s"),
+    "running": runs(),
+    "failed": (*runs(), end()),
+    "completing": (*runs(), end(0)),
+    "active_deadline": runs(activeDeadlineSeconds=97),
+    "starting_deadline": run_up(startingDeadlineSeconds=97),
+    "image_back_off": (
+        *waits("ErrImagePull", "no such image"),
+        *(advance(11), do("wait", WORKER, "ImagePullBackOff", "Back-off"), SETTLE),
+    ),
+    "invalid_child": (place(refusals={INVALID.child: INVALID}), submit(), advance(9)),
+    "quota": (NO_PODS, submit(startingDeadlineSeconds=101), advance(9)),
+    "back_off": (*runs(backoffLimit=3), *RETRY, *RETRY),
+    "restarted_by_quota": (*runs(backoffLimit=3), end(), NO_PODS, REAP, advance(60), SETTLE),
+    "restarted_uncharged": (*runs(), do("evict", WORKER), SETTLE, advance(2)),
+    "failing_without_limit": (*runs(), do("end", WORKER, 1)),
+    "scaling": (elastic(2), scale, SETTLE, advance(7)),
+    "elastic_loss": (elastic(3), end()),
+    "suspended": SUSPENDED,
+    "resuming": (*SUSPENDED, do("edit_spec", suspend=False), do("work")),
+    "verdict": (*runs(backoffLimit=1), end(message=LOST_PEER), advance(2)),
+    "ports_held": (submit(intranet="Host"),),
+    "ports_short": (place(namespace_host_ports=387), submit(intranet="Host")),
+    "gang_held": (
+        place(volcano_served=True, settings=Settings(scheduling="volcano")),
+        submit(startingDeadlineSeconds=97),
+    ),
+    "adopted": (*runs(backoffLimit=1), change(adopt), do("end", WORKER, 1)),
+    "completed_with_ttl": (
+        *runs(ttlSecondsAfterFinished=97),
+        *(do("end_all", "worker"), SETTLE, advance(7)),
+    ),
+    "lost_node": LOST_NODE,
+    "terminating": (*LOST_NODE, change(delete), SETTLE),
+    "restarts_in_place": (IN_PLACE, RUN, *3 * (do("restart", WORKER), SETTLE)),
+    "unreadable": (*runs(), change(garble), SETTLE),
+}
 
 
 def record() -> Raw:
     """Every state with what this release does next."""
     found: Raw = {}
-    for name, make in STATES.items():
+    for name, steps in STATES.items():
         world = World()
-        make(world, Kubelet(world))
+        for step in steps:
+            step(world)
         raw = dump(world)
         found[name] = raw | {"steps": follow(load(raw))}
     return found
