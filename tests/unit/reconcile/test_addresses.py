@@ -41,15 +41,6 @@ def test_port_of_one_role_is_the_port_of_all():
     assert endpoints_of(view, Role.PS) == ["10.0.0.1:30236"]
 
 
-@pytest.mark.parametrize(
-    ("intranet", "host"),
-    [("PodIP", "10.0.1.1"), ("Host", "10.0.1.1"), ("Service", "train-worker-0.default")],
-)
-def test_host_follows_intranet(intranet, host):
-    job = a_job().with_workers(1).with_spec(intranet=intranet).build()
-    assert host_of(view_of(job, a_pod(job).running()), "train-worker-0") == host
-
-
 def test_pod_without_address_has_no_host():
     job = a_job().with_workers(1).build()
     assert host_of(view_of(job, a_pod(job).bound()), "train-worker-0") == ""

@@ -228,17 +228,13 @@ def cause_in(log: str, cause: str | None) -> str:
     )
 
 
+@pytest.mark.parametrize("order", ["alone", *ORDERS])
 @pytest.mark.parametrize("name", SAID)
-def test_line_that_says_why_is_found(name):
+def test_line_that_says_why_is_found(name, order):
+    """Alone, and among the launcher's."""
     log, cause = SAID[name]
-    assert read_message(log).cause == cause_in(log, cause)
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("name", SAID)
-def test_line_is_found_among_the_launchers(name, order):
-    log, cause = SAID[name]
-    assert read_message(launched(log, 1, order)).cause == cause_in(log, cause)
+    message = log if order == "alone" else launched(log, 1, order)
+    assert read_message(message).cause == cause_in(log, cause)
 
 
 def test_launcher_may_go_on_in_the_programs_line():

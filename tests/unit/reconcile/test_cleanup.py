@@ -65,7 +65,9 @@ def test_operators_default_holds_where_the_job_says_nothing():
 
 def test_finished_servers_read_as_they_run(world):
     end(world, "Never", "Completed")
-    assert world.status()["ps"]["ready"] == "1/1"
+    worker, servers = world.status()["worker"], world.status()["ps"]
+    assert (worker["ready"], worker["succeeded"], servers["ready"]) == ("0/2", 2, "1/1")
+    assert world.condition("Running")["status"] == "False"
     world.kubelet.vanish(SERVER)
     world.settle()
     assert world.status()["ps"]["ready"] == "0/1"

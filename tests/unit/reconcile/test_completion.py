@@ -7,19 +7,6 @@ from reconcile.attempt.completion import find_completion
 from tests.memory.builders import a_job, a_pod, view_of
 
 
-def test_ps_job_completes_with_its_workers(world):
-    world.run(a_job().with_ps(2).with_workers(2).with_spec(cleanPodPolicy="Never"))
-    world.kubelet.end_all("worker")
-    world.settle()
-    assert world.phase() == "Completed"
-    status = world.status()
-    assert status["ps"]["ready"] == "2/2"
-    assert status["worker"]["ready"] == "0/2"
-    assert status["worker"]["succeeded"] == 2
-    assert world.condition("Completed")["reason"] == "WorkersSucceeded"
-    assert world.condition("Running")["status"] == "False"
-
-
 @pytest.mark.parametrize(
     ("job", "ended"),
     [
@@ -31,11 +18,6 @@ def test_job_goes_on_while_a_worker_has_not_ended(job, ended):
     raw = job.build()
     pods = [a_pod(raw, index=index).ended(0) for index in ended]
     assert find_completion(view_of(raw, *pods)) is None
-
-
-def test_worker_that_ended_well_counts_after_its_pod_is_gone():
-    job = a_job().with_workers(2).with_status(attempt=1, worker={"completedIndexes": "0"}).build()
-    assert find_completion(view_of(job, a_pod(job, index=1).ended(0))) is not None
 
 
 def test_server_that_exits_0_completes_nothing():

@@ -101,12 +101,3 @@ def test_ttl_deletes_an_ended_job(world):
     assert world.phase() == "Completed"
     world.after(1)
     assert world.objects == {}
-
-
-def test_job_being_deleted_waits_for_no_deadline(world):
-    world.run(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
-    gone = "2026-01-02T03:04:05Z"
-    world.change("PaddleJob", "train", lambda j: j["metadata"].update(deletionTimestamp=gone))
-    world.advance(100)
-    assert world.settle().requeue_after is None
-    assert world.phase() == "Terminating"

@@ -9,7 +9,6 @@ from reconcile.build.environment import build_env, merge_env, overridden_variabl
 from reconcile.model.plan import Settings
 from tests.memory.builders import JobBuilder, a_job, a_template, view_of
 
-POD_IP = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
 PS_JOB = a_job().with_ps(2).with_workers(2)
 
 
@@ -24,39 +23,6 @@ def env(
 
 def with_env(*entries: Raw, container: str = "paddle") -> Raw:
     return {"spec": {"containers": [{"name": container, "env": list(entries)}]}}
-
-
-@pytest.mark.parametrize(
-    ("role", "word", "index_variable"),
-    [
-        (Role.PS, "PSERVER", "PADDLE_PSERVER_ID"),
-        (Role.WORKER, "TRAINER", "PADDLE_TRAINER_ID"),
-        (Role.HETER, "HETER_TRAINER", "PADDLE_TRAINER_ID"),
-    ],
-)
-def test_role_is_told_in_fleets_words(role, word, index_variable):
-    found = env(a_job().with_ps(2).with_workers(2).with_heter(2), role, 1)
-    assert found["TRAINING_ROLE"] == found["PADDLE_TRAINING_ROLE"] == word
-    assert found[index_variable] == "1"
-    assert len({"PADDLE_PSERVER_ID", "PADDLE_TRAINER_ID"} & set(found)) == 1
-
-
-@pytest.mark.parametrize(
-    ("intranet", "pod_ip"),
-    [("PodIP", POD_IP), ("Host", POD_IP), ("Service", "train-worker-0.default")],
-)
-def test_pod_is_told_its_own_address(intranet, pod_ip):
-    found = env(a_job().with_workers(2).with_spec(intranet=intranet))
-    assert found["POD_IP"] == pod_ip
-    assert found["PADDLE_CURRENT_IP"] == "$(POD_IP)"
-    assert found["PADDLE_CURRENT_ENDPOINT"] == "$(POD_IP):36000"
-
-
-def test_pod_on_its_hosts_network_is_told_its_own_port():
-    job = a_job().with_workers(1).with_spec(intranet="Host")
-    found = env(job.with_status(hostPorts={"train-worker-0": 30100}))
-    assert found["PADDLE_PORT"] == "30100"
-    assert found["PADDLE_CURRENT_ENDPOINT"] == "$(POD_IP):30100"
 
 
 @pytest.mark.parametrize(

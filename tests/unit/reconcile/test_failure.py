@@ -9,6 +9,7 @@ from reconcile.model.view import View
 from tests.memory.builders import PodBuilder, a_config_map, a_job, a_pod, view_of
 
 JOB = a_job().with_ps(1).with_workers(2).build()
+ENDPOINTS, MOVED = "PADDLE_TRAINER_ENDPOINTS", Reason.ADDRESS_CHANGED
 FAIL_ON_42 = {"rules": [{"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}]}
 IGNORE_1 = {"rules": [{"action": "Ignore", "onExitCodes": {"operator": "In", "values": [1]}}]}
 COUNT_DISRUPTED = {
@@ -18,6 +19,9 @@ FAIL_ON_DISRUPTED = {
     "rules": [{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}]
 }
 EVICTED = a_pod(JOB).ended(143).with_condition("DisruptionTarget")
+GOING = a_pod(JOB).running().deleting().with_condition("DisruptionTarget")
+LOST = a_pod(JOB).ended(143).with_condition("DisruptionTarget", reason="DeletionByTaintManager")
+NOT_ADMITTED = a_pod(JOB).bound().with_status(phase="Failed", reason="OutOfcpu")
 
 
 def incident_of(view: View) -> Incident:
@@ -43,23 +47,14 @@ ENDS = {
     "101": (a_pod(JOB).ended(101), None, Reason.TRAINER_ASKED_RESTART, False, False),
     "102": (a_pod(JOB).ended(102), None, Reason.TRAINER_ASKED_RESTART, False, False),
     "evicted": (EVICTED, None, Reason.POD_EVICTED, False, False),
-    "node-lost": (
-        a_pod(JOB).ended(143).with_condition("DisruptionTarget", reason="DeletionByTaintManager"),
-        None,
-        Reason.NODE_LOST,
-        False,
-        False,
-    ),
+    "node-lost": (LOST, None, Reason.NODE_LOST, False, False),
     "evicted-counts": (EVICTED, COUNT_DISRUPTED, Reason.POD_FAILED, True, False),
     "fail-job": (a_pod(JOB).ended(42), FAIL_ON_42, Reason.POD_FAILURE_POLICY, False, True),
     "ignore": (a_pod(JOB).ended(1), IGNORE_1, Reason.FAILURE_POLICY_IGNORE, False, False),
-    "not-admitted": (
-        a_pod(JOB).bound().with_status(phase="Failed", reason="OutOfcpu"),
-        None,
-        Reason.POD_EVICTED,
-        False,
-        False,
-    ),
+    "not-admitted": (NOT_ADMITTED, None, Reason.POD_EVICTED, False, False),
+    "while-it-goes": (GOING, None, Reason.POD_EVICTED, False, False),
+    "while-it-goes-counts": (GOING, COUNT_DISRUPTED, Reason.POD_EVICTED, True, False),
+    "while-it-goes-fails": (GOING, FAIL_ON_DISRUPTED, Reason.POD_FAILURE_POLICY, False, True),
 }
 
 
@@ -79,21 +74,6 @@ def test_pod_being_deleted_is_never_charged(code):
         Reason.POD_VANISHED,
         False,
     )
-
-
-@pytest.mark.parametrize(
-    ("policy", "reason", "is_charged", "is_fatal"),
-    [
-        pytest.param(None, Reason.POD_EVICTED, False, False, id="no-policy"),
-        pytest.param(COUNT_DISRUPTED, Reason.POD_EVICTED, True, False, id="count"),
-        pytest.param(FAIL_ON_DISRUPTED, Reason.POD_FAILURE_POLICY, False, True, id="fail-job"),
-    ],
-)
-def test_policy_judges_an_evicted_pod_while_it_goes(policy, reason, is_charged, is_fatal):
-    pod = a_pod(JOB).running().deleting().with_condition("DisruptionTarget")
-    incident = incident_of(started(pod, policy=policy))
-    found = (incident.reason, incident.is_charged, incident.is_fatal)
-    assert found == (reason, is_charged, is_fatal)
 
 
 def test_pod_that_ended_well_may_be_deleted():
@@ -119,34 +99,10 @@ def test_fatal_end_outweighs_an_earlier_one():
     assert incident.is_fatal
 
 
-@pytest.mark.parametrize(
-    ("pods", "reason"),
-    [
-        pytest.param([a_pod(JOB).running()], Reason.POD_VANISHED, id="vanished"),
-        pytest.param(
-            [a_pod(JOB).running(), a_pod(JOB, index=1).running().deleting()],
-            Reason.POD_VANISHED,
-            id="being-deleted",
-        ),
-        pytest.param(
-            [
-                a_pod(JOB).running(),
-                a_pod(JOB, index=1).running().with_condition("DisruptionTarget").deleting(),
-            ],
-            Reason.POD_EVICTED,
-            id="being-evicted",
-        ),
-    ],
-)
-def test_loss_of_a_peer_ends_the_attempt(pods, reason):
-    job = a_job().with_workers(2).with_status(phase="Running").build()
-    incident = incident_of(view_of(job, *pods))
-    assert (incident.reason, incident.is_charged) == (reason, False)
-
-
 def test_pods_taken_for_gone_are_verified():
     job = a_job().with_workers(2).with_status(phase="Running")
     incident = incident_of(view_of(job, a_pod(JOB).running()))
+    assert (incident.reason, incident.is_charged) == (Reason.POD_VANISHED, False)
     assert incident.verify_gone == ("train-worker-1",)
 
 
@@ -173,17 +129,18 @@ def test_missing_pod_is_a_loss_once_the_config_map_exists():
 @pytest.mark.parametrize(
     ("told", "reason"),
     [
-        pytest.param("10.0.1.1:36000,10.0.1.2:36000", None, id="same"),
-        pytest.param("10.0.1.1:36000,10.9.9.9:36000", Reason.ADDRESS_CHANGED, id="other"),
-        pytest.param("10.0.1.2:36000,10.0.1.1:36000", Reason.ADDRESS_CHANGED, id="swapped"),
-        pytest.param("10.0.1.1:36000", Reason.ADDRESS_CHANGED, id="too-few"),
+        pytest.param({ENDPOINTS: "10.0.1.1:36000,10.0.1.2:36000"}, None, id="same"),
+        pytest.param({ENDPOINTS: "10.0.1.1:36000,10.9.9.9:36000"}, MOVED, id="other"),
+        pytest.param({ENDPOINTS: "10.0.1.2:36000,10.0.1.1:36000"}, MOVED, id="swapped"),
+        pytest.param({ENDPOINTS: "10.0.1.1:36000"}, MOVED, id="too-few"),
+        pytest.param({"PADDLE_OF_OLD": "1"}, None, id="of-another-version"),
+        pytest.param({}, None, id="not-kept"),
     ],
 )
 def test_address_that_peers_were_not_told_ends_the_attempt(told, reason):
     job = a_job().with_workers(2).build()
     pods = [a_pod(job, index=index).running() for index in range(2)]
-    maps = (a_config_map(PADDLE_TRAINER_ENDPOINTS=told),)
-    incident = find_incident(view_of(job, *pods, config_maps=maps))
+    incident = find_incident(view_of(job, *pods, config_maps=(a_config_map(**told),)))
     assert (incident and incident.reason) == reason
 
 
@@ -215,17 +172,6 @@ def test_failure_of_a_pod_that_its_peers_look_for_elsewhere_is_not_charged(
         view_of(job, pod, config_maps=(a_config_map(PADDLE_TRAINER_ENDPOINTS=told),))
     )
     assert (incident.reason, incident.is_charged) == (reason, is_charged)
-
-
-def test_variables_of_another_version_are_no_change_of_address():
-    job = a_job().with_workers(1).build()
-    maps = (a_config_map(PADDLE_TRAINER_ENDPOINTS="10.0.1.1:36000", PADDLE_OF_OLD="1"),)
-    assert find_incident(view_of(job, a_pod(job).running(), config_maps=maps)) is None
-
-
-def test_endpoints_that_are_not_kept_are_no_change_of_address():
-    job = a_job().with_workers(1).build()
-    assert find_incident(view_of(job, a_pod(job).running(), config_maps=(a_config_map(),))) is None
 
 
 def test_failure_record_outlives_the_pod():

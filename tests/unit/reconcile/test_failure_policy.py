@@ -71,7 +71,3 @@ RULES = {
 def test_first_matching_rule_decides(rules, pod, action):
     wanted = PolicyAction(action) if action else None
     assert match_policy({"rules": rules}, pod.build()) == wanted
-
-
-def test_no_policy_matches_nothing():
-    assert match_policy(None, a_pod(JOB).ended(1).build()) is None

@@ -23,18 +23,26 @@ def judge(job: Raw) -> str:
     return "Failed" if "Stalled" in is_true else "Current"
 
 
-def test_a_job_is_in_progress_until_it_runs(world):
-    world.begin(a_job().with_workers(2))
-    assert judge(world.job()) == "InProgress"
+def test_a_job_is_in_progress_until_it_runs_and_while_it_restarts(world):
+    def judged() -> tuple[str, str]:
+        return world.phase(), judge(world.job())
+
+    world.begin(a_job().with_workers(2).with_spec(backoffLimit=1))
+    assert judged() == ("Pending", "InProgress")
     world.kubelet.place_all()
     world.settle()
-    assert (world.phase(), judge(world.job())) == ("Starting", "InProgress")
-    world.kubelet.start_all()
-    world.settle()
-    assert (world.phase(), judge(world.job())) == ("Running", "Current")
+    assert judged() == ("Starting", "InProgress")
+    world.run()
+    assert judged() == ("Running", "Current")
+    world.kubelet.see_end("train-worker-0", 3)
+    assert judged() == ("Restarting", "InProgress")
+    assert world.condition("Stalled") == {}
+    world.kubelet.let_go()
+    world.run()
+    assert judged() == ("Running", "Current")
     world.kubelet.end_all("worker")
     world.settle()
-    assert (world.phase(), judge(world.job())) == ("Completed", "Current")
+    assert judged() == ("Completed", "Current")
 
 
 def test_a_failed_job_is_failed_and_says_why(world):
@@ -45,16 +53,6 @@ def test_a_failed_job_is_failed_and_says_why(world):
     assert {key: stalled[key] for key in stalled if key != "type"} == {
         key: failed[key] for key in failed if key != "type"
     }
-
-
-def test_a_restart_is_progress(world):
-    world.run(a_job().with_workers(1).with_spec(backoffLimit=1))
-    world.kubelet.see_end("train-worker-0", 3)
-    assert (world.phase(), judge(world.job())) == ("Restarting", "InProgress")
-    assert world.condition("Stalled") == {}
-    world.kubelet.let_go()
-    world.run()
-    assert judge(world.job()) == "Current"
 
 
 def test_a_suspended_job_is_in_progress_as_one_of_batch_is(world):

@@ -37,20 +37,16 @@ def lost(world: World) -> list[Outcome]:
 
 def test_time_from_the_failure_until_all_run_is_counted_once(world):
     start(world)
-    lose(world)
-    assert world.status()["lostReason"] == "PodFailed"
+    world.kubelet.end("train-worker-0", 1)
+    world.after(5)
+    assert (world.status()["lostSince"], world.status()["lostReason"]) == (stamp(60), "PodFailed")
+    world.kubelet.let_go()
+    world.advance(25)
     assert lost(world) == []
     world.run()
     world.after(60)
     assert lost(world) == [Outcome("lost", "Collective", "PodFailed", 30.0, 4)]
     assert not {"lostSince", "lostReason"} & set(world.status())
-
-
-def test_the_failure_itself_is_where_it_begins(world):
-    start(world)
-    world.kubelet.end("train-worker-0", 1)
-    world.after(5)
-    assert world.status()["lostSince"] == stamp(60)
 
 
 def test_failures_before_all_run_again_go_on_with_the_first(world):

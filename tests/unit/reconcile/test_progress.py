@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from reconcile.words.progress import Line, Progress, ProgressReader, read_lines
+from reconcile.words.progress import Checkpoint, Line, Progress, ProgressReader, read_lines
 from reconcile.words.step_patterns import STEP_PATTERNS
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -210,15 +210,23 @@ def test_an_odd_log(texts, step, total):
     assert (progress.step, progress.total) == (step, total)
 
 
-def test_numbers_are_shown_only_if_they_are_some():
-    progress = read("step 1 loss: nan, lr: 1e400, acc: 0.5x, " + "n" * 41 + ": 1, über: 2, loſs 3")
-    assert progress.metrics == (("loss", "nan"),)
+METRICS = {
+    "which are numbers": (
+        "step 1 loss: nan, lr: 1e400, acc: 0.5x, " + "n" * 41 + ": 1, über: 2, loſs 3",
+        {"loss": "nan"},
+    ),
+    "eight": (
+        "step 1 " + " ".join(f"m{i}={i}" for i in range(12)),
+        {f"m{i}": str(i) for i in range(8)},
+    ),
+    "no percentage": (f"train: 33%{BAR}2/6 [0:1, loss=0.3]", {"loss": "0.3"}),
+    "no date": ('{"time": "2026-01-02 03:04:05", "step": 10, "loss": 0.5}', {"loss": "0.5"}),
+}
 
 
-def test_eight_numbers_are_kept():
-    names = [f"m{i}" for i in range(12)]
-    progress = read("step 1 " + " ".join(f"{name}=1" for name in names))
-    assert [name for name, _ in progress.metrics] == names[:8]
+@pytest.mark.parametrize(("text", "metrics"), METRICS.values(), ids=METRICS)
+def test_numbers_of_the_training_are_shown(text, metrics):
+    assert dict(read(text).metrics) == metrics
 
 
 @pytest.mark.parametrize("ahead", [timedelta(), timedelta(hours=1)], ids=["right", "an-hour-ahead"])
@@ -274,41 +282,24 @@ def test_launchers_that_form_again_and_again_are_noticed(texts, formed_at):
     assert read(*texts).forming_since == since
 
 
-def test_a_percentage_of_a_bar_is_no_number_of_the_training():
-    assert read(f"train: 33%{BAR}2/6 [0:1, loss=0.3]").metrics == (("loss", "0.3"),)
-
-
 def test_after_a_step_back_the_pace_is_unknown():
     assert read("step 10/100", "step 20/100", "step 5/100").remaining_seconds is None
 
 
-SAVING = "Saving model checkpoint to ./out/checkpoint-20"
-
-
-def test_a_checkpoint_counts_once_a_later_step_was_made():
-    assert read("step 20", SAVING, "step 20").checkpoint is None
-    checkpoint = read("step 20", SAVING, "step 21").checkpoint
-    assert checkpoint
-    assert (checkpoint.step, checkpoint.path) == (20, "./out/checkpoint-20")
-    assert checkpoint.time == START + timedelta(seconds=10)
-
-
-def test_a_folder_that_is_named_like_a_checkpoint_is_none():
-    line = SAVING.replace("./out", "./ernie-checkpoint-3")
-    checkpoint = read("step 20", line, "step 21").checkpoint
-    assert checkpoint
-    assert (checkpoint.step, checkpoint.path) == (20, "./ernie-checkpoint-3/checkpoint-20")
-
-
-def test_a_path_that_cannot_be_printed_is_left_out():
-    checkpoint = read("step 20", SAVING.replace("out", "öut"), "step 21").checkpoint
-    assert checkpoint
-    assert checkpoint.path == ""
-
-
-def test_a_date_is_no_metric():
-    line = '{"time": "2026-01-02 03:04:05", "step": 10, "loss": 0.5}'
-    assert read(line).metrics == (("loss", "0.5"),)
+@pytest.mark.parametrize(
+    ("folder", "path"),
+    [
+        ("./out", "./out/checkpoint-20"),
+        ("./ernie-checkpoint-3", "./ernie-checkpoint-3/checkpoint-20"),
+        ("./öut", ""),
+    ],
+    ids=["usual", "named like one itself", "cannot be printed"],
+)
+def test_a_checkpoint_counts_once_a_later_step_was_made(folder, path):
+    saving = f"Saving model checkpoint to {folder}/checkpoint-20"
+    assert read("step 20", saving, "step 20").checkpoint is None
+    checkpoint = Checkpoint(20, path, START + timedelta(seconds=10))
+    assert read("step 20", saving, "step 21").checkpoint == checkpoint
 
 
 def test_quiet_ends_after_six_hours():

@@ -128,11 +128,11 @@ def test_job_is_run_by_the_controller_that_it_names(world, manager, pods):
     assert bool(world.status()) == bool(pods)
 
 
-def test_job_being_deleted_gets_no_children(world):
-    world.run(a_job().with_workers(2))
+def test_job_being_deleted_gets_no_children_and_waits_for_no_deadline(world):
+    world.run(a_job().with_workers(2).with_spec(activeDeadlineSeconds=60))
     world.change("PaddleJob", "train", lambda j: j["metadata"].update(deletionTimestamp=stamp()))
     world.kubelet.vanish("train-worker-0")
-    world.settle()
+    assert world.after(100).requeue_after is None
     assert world.phase() == "Terminating"
     assert world.names("Pod") == ["train-worker-1"]
 

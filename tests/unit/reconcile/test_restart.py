@@ -12,6 +12,8 @@ from reconcile.failure.incident import find_incident
 from tests.memory.builders import a_job, a_pod, at, view_of
 from tests.memory.world import World
 
+WORKER = "train-worker-0"
+
 
 def start(world: World, **spec: object) -> None:
     """A job of one server and two workers, all running."""
@@ -24,6 +26,12 @@ def recover(world: World) -> None:
     world.kubelet.let_go()
     world.advance(360)
     world.run()
+
+
+def fail(world: World) -> None:
+    """A worker fails, and the job recovers."""
+    world.kubelet.end(WORKER, 1)
+    recover(world)
 
 
 def test_failure_without_a_limit_fails_the_job(world):
@@ -76,8 +84,7 @@ def test_incident_that_fails_all_pods_is_charged_once(world, sees_first):
 
 def test_failure_beyond_the_limit_fails_the_job(world):
     start(world, backoffLimit=1)
-    world.kubelet.end("train-worker-0", 1)
-    recover(world)
+    fail(world)
     world.kubelet.see_end("train-worker-1", 1)
     assert world.phase() == "Failed"
     assert world.condition("Failed")["reason"] == "BackoffLimitExceeded"
@@ -86,16 +93,16 @@ def test_failure_beyond_the_limit_fails_the_job(world):
 
 
 @pytest.mark.parametrize(
-    "incident",
+    ("incident", "reason"),
     [
-        pytest.param(lambda kubelet: kubelet.evict("train-worker-0"), id="evicted"),
-        pytest.param(lambda kubelet: kubelet.end("train-worker-0", 101), id="asked"),
-        pytest.param(lambda kubelet: kubelet.delete("train-worker-0"), id="deleted"),
-        pytest.param(lambda kubelet: kubelet.vanish("train-worker-0"), id="vanished"),
-        pytest.param(lambda kubelet: kubelet.give_address("train-worker-0"), id="moved"),
+        pytest.param(lambda kubelet: kubelet.evict(WORKER), "PodEvicted", id="evicted"),
+        pytest.param(lambda kubelet: kubelet.end(WORKER, 101), "TrainerAskedRestart", id="asked"),
+        pytest.param(lambda kubelet: kubelet.delete(WORKER), "PodVanished", id="deleted"),
+        pytest.param(lambda kubelet: kubelet.vanish(WORKER), "PodVanished", id="vanished"),
+        pytest.param(lambda kubelet: kubelet.give_address(WORKER), "AddressChanged", id="moved"),
     ],
 )
-def test_disruption_restarts_uncharged(world, incident):
+def test_disruption_restarts_uncharged(world, incident, reason):
     start(world)
     incident(world.kubelet)
     recover(world)
@@ -104,6 +111,7 @@ def test_disruption_restarts_uncharged(world, incident):
     assert (status["attempt"], status["restartCount"]) == (2, 1)
     assert "failureCount" not in status
     assert status["failures"][0]["attempt"] == 1
+    assert [o.reason for o in world.counted if o.kind == "restarted"] == [reason]
 
 
 def lose_again(world: World, seconds: float = 59) -> None:
@@ -119,8 +127,7 @@ def test_uncharged_restarts_that_get_a_job_nowhere_end_it(world, monkeypatch):
     lose_again(world)
     lose_again(world, seconds=60)
     assert world.status()["fruitlessRestarts"] == 1, "the second attempt ran for a minute"
-    world.kubelet.end("train-worker-0", 1)
-    recover(world)
+    fail(world)
     assert world.status()["fruitlessRestarts"] == 1, "charged ones have their own limit"
     lose_again(world)
     assert world.phase() == "Running"
@@ -129,20 +136,29 @@ def test_uncharged_restarts_that_get_a_job_nowhere_end_it(world, monkeypatch):
     assert world.condition("Failed")["message"].startswith("restarted 2 times")
 
 
-@pytest.mark.parametrize("way", ["suspended", "asked"])
-def test_a_run_that_a_user_interrupts_counts_as_one(world, way):
-    start(world)
+def restart_on_request(world: World) -> None:
+    asked = {ANNOTATION_RESTARTED_AT: "now"}
+    world.change("PaddleJob", "train", lambda job: job["metadata"].update(annotations=asked))
+    recover(world)
+
+
+def suspend_and_resume(world: World) -> None:
+    for suspend in (True, False):
+        world.edit_spec(suspend=suspend)
+        recover(world)
+
+
+@pytest.mark.parametrize("end", [restart_on_request, suspend_and_resume])
+def test_a_run_that_its_user_ends_was_not_fruitless_and_begins_the_count_anew(world, end):
+    start(world, backoffLimit=2)
     lose_again(world)
     assert world.status()["fruitlessRestarts"] == 1
-    world.advance(3600)
-    if way == "asked":
-        restart_on_request(world)
-    else:
-        world.edit_spec(suspend=True)
-        world.kubelet.let_go()
-        world.edit_spec(suspend=False)
-    recover(world)
+    world.advance(600)
+    end(world)
     assert (world.phase(), world.status().get("fruitlessRestarts", 0)) == ("Running", 0)
+    world.kubelet.end("train-worker-0", 1)
+    world.kubelet.let_go()
+    assert len(world.names("Pod")) == 3
 
 
 def test_next_attempt_waits_for_the_last_pod_to_go(world):
@@ -157,8 +173,7 @@ def test_next_attempt_waits_for_the_last_pod_to_go(world):
 
 def test_next_attempt_waits_for_its_back_off(world):
     start(world, backoffLimit=2)
-    world.kubelet.end("train-worker-0", 1)
-    recover(world)
+    fail(world)
     world.kubelet.end("train-worker-0", 1)
     plan = world.kubelet.let_go()
     assert world.names("Pod") == []
@@ -180,38 +195,12 @@ def test_first_restart_comes_as_soon_as_the_last_pod_is_gone(world):
 @pytest.mark.parametrize(("ran_seconds", "made"), [(599, 0), (600, 3)])
 def test_attempt_that_ran_for_ten_minutes_begins_the_count_anew(world, ran_seconds, made):
     start(world, backoffLimit=2)
-    world.kubelet.end("train-worker-0", 1)
-    recover(world)
+    fail(world)
     world.advance(ran_seconds)
     world.kubelet.end("train-worker-0", 1)
     world.kubelet.let_go()
     assert len(world.names("Pod")) == made
     assert world.status()["restartCount"] == 2
-
-
-def restart_on_request(world: World) -> None:
-    asked = {ANNOTATION_RESTARTED_AT: "now"}
-    world.change("PaddleJob", "train", lambda job: job["metadata"].update(annotations=asked))
-    recover(world)
-
-
-def suspend_and_resume(world: World) -> None:
-    world.edit_spec(suspend=True)
-    recover(world)
-    world.edit_spec(suspend=False)
-    recover(world)
-
-
-@pytest.mark.parametrize("end", [restart_on_request, suspend_and_resume])
-def test_so_does_one_that_its_user_ended(world, end):
-    start(world, backoffLimit=2)
-    world.kubelet.end("train-worker-0", 1)
-    recover(world)
-    world.advance(600)
-    end(world)
-    world.kubelet.end("train-worker-0", 1)
-    world.kubelet.let_go()
-    assert len(world.names("Pod")) == 3
 
 
 @pytest.mark.parametrize(
@@ -223,8 +212,7 @@ def test_back_off_doubles_up_to_six_minutes(restarts, seconds):
 
 def test_node_of_a_failure_is_avoided(world):
     start(world, backoffLimit=1)
-    world.kubelet.end("train-worker-0", 1)
-    recover(world)
+    fail(world)
     assert world.status()["avoidNodes"] == ["node-1"]
     affinity = world.get("Pod", "train-ps-0")["spec"]["affinity"]["nodeAffinity"]
     term = affinity["preferredDuringSchedulingIgnoredDuringExecution"][0]["preference"]

@@ -37,14 +37,8 @@ def test_each_new_value_is_one_attempt_uncharged(world, values, attempt):
     assert (world.phase(), world.status()["attempt"]) == ("Running", attempt)
     assert world.status()["restartedAt"] == values[-1][:MAX_RESTARTED_AT]
     assert not {"failureCount", "failures"} & world.status().keys()
-
-
-def test_it_says_why_the_attempt_ended(world):
-    world.run(a_job().with_workers(1))
-    ask(world)
-    world.settle()
-    assert world.phase() == "Restarting"
-    assert world.condition("Restarting")["reason"] == "RestartRequested"
+    reasons = [each.reason for each in world.counted if each.kind == "restarted"]
+    assert reasons == ["RestartRequested"] * (attempt - 1)
 
 
 def test_a_job_created_with_the_annotation_begins_with_its_first_attempt(world):

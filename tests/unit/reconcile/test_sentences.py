@@ -237,6 +237,10 @@ def test_sentence_of_the_code_is_in_the_page(name):
     wait = SAID[name]()
     said = [(reason, TIME.sub("T", sentence)) for reason, sentence in SENTENCE.findall(PAGE)]
     assert (str(wait.reason), TIME.sub("T", wait.message)) in said, wait.message
+    cause, _, next_step = wait.message.partition("; next: ")
+    assert cause
+    assert next_step == wait.next_step != ""
+    assert len(next_step) <= MAX_NEXT_CHARACTERS, "it would be cut"
 
 
 def test_page_has_no_other_sentence():
@@ -244,15 +248,6 @@ def test_page_has_no_other_sentence():
     said = {(str(wait.reason), TIME.sub("T", wait.message)) for wait in waits}
     page = {(reason, TIME.sub("T", sentence)) for reason, sentence in SENTENCE.findall(PAGE)}
     assert page - said == set()
-
-
-@pytest.mark.parametrize("name", SAID)
-def test_sentence_has_its_next_step(name):
-    wait = SAID[name]()
-    cause, _, next_step = wait.message.partition("; next: ")
-    assert cause
-    assert next_step == wait.next_step != ""
-    assert len(next_step) <= MAX_NEXT_CHARACTERS, "it would be cut"
 
 
 def test_command_with_the_longest_name_is_whole():

@@ -194,14 +194,10 @@ def refused_pull(seconds: float) -> View:
 
 
 def test_end_keeps_the_cause_that_the_kubelet_no_longer_tells():
-    message = failed(refused_pull(600)).message
-    assert message == "train-worker-0: ErrImagePull: not in the image table"
-
-
-def test_end_leaves_a_record():
+    said = "train-worker-0: ErrImagePull: not in the image table"
+    assert failed(refused_pull(600)).message == said
     transition = end_of(refused_pull(600))
     assert transition is not None
     (failure,) = transition.status.failures
     assert (failure.pod, failure.role, failure.node) == ("train-worker-0", "worker", "node-1")
-    assert failure.reason == "ImageError"
-    assert failure.message == "train-worker-0: ErrImagePull: not in the image table"
+    assert (failure.reason, failure.message) == ("ImageError", said)

@@ -13,12 +13,10 @@ from tests.memory.builders import (
     a_pod,
     cause_of,
     hold_of,
-    stamp,
     view_of,
 )
 
 JOB = a_job().with_workers(2).build()
-ELASTIC = a_job().with_elastic_workers(2, 1, 3).with_condition("Running", True)
 
 
 def worker(index: int = 0, attempt: int = 1) -> PodBuilder:
@@ -52,18 +50,7 @@ PHASES = {
         [worker(attempt=2), worker(1, attempt=2)],
         "Pending",
     ),
-    "elastic-grows": (ELASTIC, [worker().running()], "Scaling"),
-    "elastic-shrinks": (
-        ELASTIC,
-        [worker().running(), worker(1).running(), worker(2).running().deleting()],
-        "Scaling",
-    ),
     "elastic-starts": (a_job().with_elastic_workers(2, 1, 3), [worker().running()], "Pending"),
-    "being-deleted": (
-        a_job().with_workers(2).with_metadata(deletionTimestamp=stamp()),
-        [worker().running()],
-        "Terminating",
-    ),
 }
 
 

@@ -29,14 +29,14 @@ def test_running_job_gives_its_slots_back(world):
     assert world.condition("Running")["status"] == "False"
 
 
-def test_resumed_job_is_a_new_attempt_uncharged(world):
+def test_resumed_job_is_a_new_attempt_uncharged_with_the_replicas_of_now(world):
     world.run(a_job().with_workers(2))
     suspend(world)
     world.advance(100)
-    world.edit_spec(suspend=False)
+    world.edit_spec(suspend=False, worker=world.job()["spec"]["worker"] | {"replicas": 3})
     world.run()
     status = world.status()
-    assert world.phase() == "Running"
+    assert (world.phase(), len(world.names("Pod"))) == ("Running", 3)
     assert (status["attempt"], status["restartCount"]) == (2, 1)
     assert "failureCount" not in status
     assert status["startTime"] == "2026-01-02T03:05:45Z"
@@ -61,15 +61,6 @@ def test_resume_waits_for_the_last_pod_to_go(world):
     world.kubelet.reap_all()
     world.run()
     assert world.phase() == "Running"
-
-
-def test_replicas_may_change_meanwhile(world):
-    world.run(a_job().with_workers(2))
-    suspend(world)
-    worker = world.job()["spec"]["worker"] | {"replicas": 3}
-    world.edit_spec(suspend=False, worker=worker)
-    world.run()
-    assert world.names("Pod") == [f"train-worker-{index}" for index in range(3)]
 
 
 @pytest.mark.parametrize("is_seen", [False, True])

@@ -66,18 +66,16 @@ def test_child_that_nobody_deletes_is_told():
     )
 
 
-def test_finalizer_of_the_job_is_told_once_its_children_are_gone():
+@pytest.mark.parametrize("pods", [(), (a_pod(JOB).running(),)], ids=["gone", "run on"])
+def test_finalizer_of_the_job_is_told_where_nobody_waits_for_its_children(pods):
+    """Deleted in the background, a job that is held keeps its pods."""
     held = {**JOB, "metadata": {**JOB["metadata"], "finalizers": ["example.com/hold"]}}
-    wait = wait_of(view_of(held, seconds=60))
+    wait = wait_of(view_of(held, *pods, seconds=60))
     assert "the job itself, held by its finalizer example.com/hold" in wait.cause
+
+
+def test_job_without_children_or_another_finalizer_waits_for_nothing():
     assert hold_of(view_of(JOB, seconds=60)) is None
-
-
-def test_children_are_no_reason_where_nobody_waits_for_them():
-    """Deleted in the background, a job that is held keeps its pods, and they run on."""
-    held = {**JOB, "metadata": {**JOB["metadata"], "finalizers": ["example.com/hold"]}}
-    wait = wait_of(view_of(held, a_pod(JOB).running(), seconds=60))
-    assert "the job itself, held by its finalizer example.com/hold" in wait.cause
 
 
 def test_job_says_so_with_one_write():
