@@ -20,7 +20,7 @@ CONTROLLER_NAME: Final = "paddlejob.batch.paddlepaddle.org/operator"
 """The value of spec.managedBy that means this operator; so does an unset field."""
 OWN_MANAGERS: Final = ("", CONTROLLER_NAME)
 FORMER_FINALIZER: Final = "finalizers.paddlepaddle.org"
-"""On every job of paddle-operator 0.3, which alone removes it. This operator has none."""
+"""On every job of paddle-operator 0.3, which alone removes it. This operator sets no finalizer."""
 
 # Labels on every child. The operator's own values overwrite a template's.
 LABEL_JOB_NAME: Final = f"{GROUP}/job-name"
@@ -54,30 +54,30 @@ ANNOTATION_CODE: Final = f"{GROUP}/code-sha256"
 ANNOTATION_RESTARTED_AT: Final = f"{GROUP}/restarted-at"
 """On a job, set by its user: each new value asks for one new attempt."""
 MAX_RESTARTED_AT: Final = 64
-"""Only this many characters of that value count, and status stores them."""
+"""Status stores only this many characters of that value; the rest is ignored."""
 ANNOTATION_RESTORING: Final = f"{GROUP}/restoring"
 """On a job that `kubectl pdj restore` has created and whose status it will write next."""
 ANNOTATION_KEEP_LOGS: Final = f"{GROUP}/keep-logs"
 """On a job: `true` keeps the ends of its failed pods' logs, where the operator has --progress."""
 ANNOTATION_STATIC_RENDEZVOUS: Final = f"{GROUP}/static-rendezvous"
-"""On a job: with any value but `true`, PaddlePaddle's launchers meet over HTTP."""
+"""On a job: any value but `true` makes PaddlePaddle's launchers meet over HTTP."""
 
 ANNOTATION_GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 """Volcano's: the PodGroup that a pod belongs to."""
 VOLCANO: Final = "volcano"
 VOLCANO_API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
 GANG_API_VERSION: Final = "scheduling.k8s.io/v1alpha2"
-"""Kubernetes' own PodGroup: v1.36 with the gates GenericWorkload and GangScheduling."""
+"""Of Kubernetes' own PodGroup, in v1.36 with the gates GenericWorkload and GangScheduling."""
 
 KUEUE_API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
 LABEL_QUEUE: Final = "kueue.x-k8s.io/queue-name"
-"""On a job, set by its user: the LocalQueue whose quota it waits for. It counts with --kueue."""
+"""On a job, set by its user: the LocalQueue whose quota it waits for. Read only with --kueue."""
 LABEL_QUEUE_PRIORITY: Final = "kueue.x-k8s.io/priority-class"  # a WorkloadPriorityClass
 LABEL_QUEUE_SECONDS: Final = "kueue.x-k8s.io/max-exec-time-seconds"
 ANNOTATION_PREBUILT: Final = "kueue.x-k8s.io/prebuilt-workload-name"
-"""On a job, or its label, set by MultiKueue: the Workload that came with it from the manager."""
+"""An annotation or label that MultiKueue sets on a job: the Workload that came with the job."""
 MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
-"""A job's managedBy on the manager of MultiKueue: it runs in another cluster."""
+"""The managedBy of a job in MultiKueue's manager cluster: the job runs in another cluster."""
 TOPOLOGY_GATE: Final = "kueue.x-k8s.io/topology"
 """The scheduling gate of a pod until Kueue has chosen its node."""
 LABEL_POD_SET: Final = "kueue.x-k8s.io/podset"
@@ -135,7 +135,7 @@ class Phase(StrEnum):
     PENDING = "Pending"  # not every pod exists and has a node
     STARTING = "Starting"  # every pod has a node; not all run
     RUNNING = "Running"  # every pod runs
-    RESTARTING = "Restarting"  # the pods of an ended attempt go; the next waits for its back-off
+    RESTARTING = "Restarting"  # the ended attempt's pods go, or the next one waits for its back-off
     SCALING = "Scaling"  # an elastic job runs while workers are added or removed
     SUSPENDED = "Suspended"  # spec.suspend holds the job without pods
     COMPLETING = "Completing"  # some workers have ended well, the others still run
@@ -159,7 +159,7 @@ class Condition(StrEnum):
     FAILED = "Failed"  # True once the job has ended without its result; says why; final
     ADOPTED = "Adopted"  # True while the pods are those that another operator has made
     TRAINING_STALLED = "TrainingStalled"  # True while a running job does not train; says since when
-    TRAINED_ALONE = "TrainedAlone"  # True once a job of several workers is known to have done so
+    TRAINED_ALONE = "TrainedAlone"  # True once worker 0 of several is known to have trained alone
     FINISHED = "Finished"  # True once the job has ended, well or not; final
     RECONCILING = "Reconciling"  # True until the job runs or has ended; a word of kstatus
     STALLED = "Stalled"  # True once the job has failed; a word of kstatus
@@ -184,12 +184,12 @@ class Reason(StrEnum):
     FAILED = "Failed"  # the job has ended without its result
     # What a pending job waits for
     UNSCHEDULABLE = "Unschedulable"  # the scheduler finds no node for a pod
-    PARTLY_PLACED = "PartlyPlaced"  # pods hold room that the rest, for lack of it, cannot use
+    PARTLY_PLACED = "PartlyPlaced"  # some pods have nodes, and the others find none
     WAITING_FOR_PODS = "WaitingForPods"  # pods are on their way; nothing holds them up
     QUOTA_EXCEEDED = "QuotaExceeded"  # a ResourceQuota refuses a child
     POD_GROUP_PENDING = "PodGroupPending"  # the PodGroup is not there yet, or not let in yet
-    POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"  # none is served, or the user's was deleted
-    POD_GROUP_INVALID = "PodGroupInvalid"  # the user's asks for more members than there are pods
+    POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"  # no such kind, or the user's own was deleted
+    POD_GROUP_INVALID = "PodGroupInvalid"  # the user's PodGroup has more members than the job pods
     QUEUED = "Queued"  # with --kueue: the job waits for quota in its queue
     QUEUE_UNAVAILABLE = "QueueUnavailable"  # with --kueue: the API server serves no Workloads
     CREATE_REFUSED = "CreateRefused"  # a child is refused by RBAC, pod security or a webhook
@@ -197,8 +197,8 @@ class Reason(StrEnum):
     NAME_CONFLICT = "NameConflict"  # a child's name is taken by an object that is not this job's
     STATUS_UNREADABLE = "StatusUnreadable"  # the operator cannot go on from what another tool wrote
     NO_FREE_PORTS = "NoFreePorts"  # with intranet Host: every port range is held by another job
-    PODS_TERMINATING = "PodsTerminating"  # the last attempt's pods or a former job's children stay
-    CHILDREN_TERMINATING = "ChildrenTerminating"  # the job is being deleted, and a child stays
+    PODS_TERMINATING = "PodsTerminating"  # former pods, or a former job's children, are not gone
+    CHILDREN_TERMINATING = "ChildrenTerminating"  # the job is being deleted; a child is not gone
     BACK_OFF = "BackOff"  # the next attempt waits for its back-off to pass
     # What ends an attempt
     POD_FAILED = "PodFailed"  # a trainer exited with an error
@@ -208,11 +208,11 @@ class Reason(StrEnum):
     STALE_CONFIG_MAP = "StaleConfigMap"  # a pod's node gives it the ConfigMap of a former job
     NODE_LOST = "NodeLost"  # a pod's node is gone or does not answer
     TRAINER_ASKED_RESTART = "TrainerAskedRestart"  # a trainer exited with 101 or 102; see below
-    FAILURE_POLICY_IGNORE = "FailurePolicyIgnore"  # a rule of podFailurePolicy does not charge it
+    FAILURE_POLICY_IGNORE = "FailurePolicyIgnore"  # a rule of podFailurePolicy: not counted
     ELASTIC_UNTRAINED = "ElasticUntrained"  # a launcher exited 0 and never met enough peers
     EVICTED = "Evicted"  # with --kueue: Kueue takes the quota back; the message has its reason
     TRAINING_STALLED = "TrainingStalled"  # the log stood still, and stallPolicy says Restart
-    RESTART_REQUESTED = "RestartRequested"  # a user asked for one, by the annotation restarted-at
+    RESTART_REQUESTED = "RestartRequested"  # a user asked for it, by the annotation restarted-at
     # What ends the job
     BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"  # more restarts than backoffLimit were charged
     RESTART_LOOP = "RestartLoop"  # too many restarts in a row before the pods ran for a minute
@@ -222,13 +222,13 @@ class Reason(StrEnum):
     IMAGE_ERROR = "ImageError"  # an image's name is invalid, or a pull has failed for too long
     CONFIG_ERROR = "ConfigError"  # a container's configuration named a missing object for too long
     INVALID_SPEC = "InvalidSpec"  # the spec breaks a rule, or a child made from it is invalid
-    ENDPOINTS_TOO_LONG = "EndpointsTooLong"  # no environment variable may hold so many endpoints
+    ENDPOINTS_TOO_LONG = "EndpointsTooLong"  # the endpoints do not fit an environment variable
     # Only reported
     NO_OUTPUT = "NoOutput"  # a running job has written nothing for as long as its stallPolicy says
     NO_NEW_STEP = "NoNewStep"  # a running job has done no step for as long as its stallPolicy says
-    TRAINS_AGAIN = "TrainsAgain"  # a stalled job has written, or done a step, again
+    TRAINS_AGAIN = "TrainsAgain"  # a stalled job has written a line or done a step again
     LOG_NOT_READ = "LogNotRead"  # a training's log cannot be read, so its progress is unknown
-    OWNED_VARIABLE = "OwnedVariable"  # a template's value of a variable that the operator sets
+    OWNED_VARIABLE = "OwnedVariable"  # a template sets a variable that the operator sets
     TRAINED_ALONE = "TrainedAlone"  # worker 0's launcher knew of no other node
     FORCE_DELETED = "ForceDeleted"  # pods on lost nodes were deleted without waiting for the nodes
 
@@ -244,9 +244,9 @@ FAILURE_REASONS: Final = (
     Reason.TRAINING_STALLED,
     *_reasons(Reason.BACKOFF_LIMIT_EXCEEDED, Reason.ENDPOINTS_TOO_LONG),
 )
-"""The reasons with which a job may fail: the values of a metric's label."""
+"""The reasons for which a job may fail: values of a label of `paddlejob_failed_total`."""
 ATTEMPT_ENDS: Final = _reasons(Reason.POD_FAILED, Reason.RESTART_REQUESTED)
-"""The reasons with which an attempt may end and another follow: the values of a metric's label."""
+"""The reasons for which an attempt may end and another one follow."""
 STALLS: Final = (Reason.NO_OUTPUT, Reason.NO_NEW_STEP)
 """The reasons of the condition TrainingStalled while it is true."""
 WAITS: Final = (
@@ -261,11 +261,11 @@ EXIT_CODE_RELAUNCH: Final = 102
 """PaddlePaddle's launcher asks to be started again after auto-parallel tuning."""
 
 PORT: Final = 36000
-"""First port of a pod's range unless a template's PADDLE_PORT says another."""
+"""The first port of a pod's range, unless the templates set PADDLE_PORT."""
 PORTS_PER_POD: Final = 20
 MAX_ENV_VALUE_BYTES: Final = 131_000
 """Linux refuses one environment string of 131,072 bytes or more, its name included."""
 MAX_REPLICAS: Final = 10_000
 """The most pods of a job, over all roles."""
 MAX_CHILD_NAME: Final = 63
-"""DNS-1035 labels end there: pods give their names to hostnames and Services."""
+"""The longest DNS-1035 label: a pod's hostname and Service have the pod's name."""

@@ -23,7 +23,7 @@ PROTECTION = {
     "argocd.argoproj.io/sync-options": "Prune=false,Delete=false,ServerSideApply=true",
     "kustomize.toolkit.fluxcd.io/prune": "disabled",
 }
-"""Annotations that keep Argo CD and Flux from deleting an object that holds all jobs."""
+"""Keeps Argo CD and Flux from deleting an object with which all jobs would be deleted."""
 SCALE = {
     "specReplicasPath": ".spec.worker.replicas",
     "statusReplicasPath": ".status.replicas",
@@ -31,7 +31,7 @@ SCALE = {
 }
 
 UNSEEN = {"observedGeneration": 0}
-"""The status of a new job: kstatus takes one without any status for ready, whoever runs it."""
+"""A new job's status: without any, kstatus would already call the job ready."""
 
 
 def build_crd() -> Raw:

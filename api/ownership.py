@@ -36,7 +36,7 @@ class Owner(NamedTuple):
 
 
 def former_uid(owner: Owner, obj: Raw) -> str:
-    """The UID of the former job of this name whose child the object was; empty if it was none.
+    """The UID of the former job of this name whose child the object was; empty without one.
 
     A restore brings back labels, but no owner: the job that owned the object is gone.
     """

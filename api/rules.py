@@ -17,7 +17,7 @@ MUTABLE_POD_FIELDS = frozenset({"nodeSelector", "affinity", "tolerations", "sche
 """The fields of a template that a queue controller may change while the job is held."""
 
 _INVISIBLE = frozenset({"overhead"})
-"""A map of quantities, which have no type in the schema: CEL does not see it."""
+"""Fields that CEL does not see: maps of quantities, which have no type in the schema."""
 
 NAME_PATTERN = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
 NAME_MESSAGE = (
@@ -38,8 +38,8 @@ ELASTIC_STALL_MESSAGE = (
 )
 TOTAL_MESSAGE = f"the replicas (or limits) of all roles must not sum up to more than {MAX_REPLICAS}"
 FAILURE_POLICY_MESSAGE = (
-    "podFailurePolicy needs restartPolicy Never in the template of every role: the node restarts "
-    "the containers of others in place"
+    "podFailurePolicy needs restartPolicy Never in the template of every role: with OnFailure the "
+    "node restarts containers in place"
 )
 CLEAN_POLICY_MESSAGE = (
     "cleanPolicy and cleanPodPolicy mean the same and must not differ; set cleanPodPolicy alone"
@@ -54,7 +54,7 @@ SCHEDULER_MESSAGE = (
 REQUESTS_MESSAGE = "requests must not be more than replicas"
 LIMITS_MESSAGE = "limits must not be less than replicas"
 FAILURE_RULE_MESSAGE = "set exactly one of onExitCodes and onPodConditions"
-EXIT_CODE_MESSAGE = "values must not hold 0 for the operator In: a pod that exits 0 has not failed"
+EXIT_CODE_MESSAGE = "with operator In, values must not contain 0: exit code 0 is not a failure"
 
 _HELD = (
     "(has(oldSelf.spec.suspend) && oldSelf.spec.suspend && (!has(oldSelf.status) || "
@@ -66,10 +66,10 @@ _STATUS_WRITE = (
     "(has(self.status) && (!has(oldSelf.status) || (has(self.status.phase) && "
     "has(oldSelf.status.phase) && self.status.phase != oldSelf.status.phase)))"
 )
-"""Whether the status is written. It may miss such a write, but is never true for another one.
+"""Whether an update writes the status. It misses some such updates, but is true for no other.
 
 Nobody can change the status through the main resource: the API server puts the stored one back
-before it looks at the rules. In the same way, a write of the status cannot change the spec.
+before it checks the rules. In the same way, a write of the status cannot change the spec.
 """
 
 
@@ -90,7 +90,7 @@ RESTART_POLICY_RULES = _validations(_rule("self != 'Always'", RESTART_POLICY_MES
 FAILURE_RULE_RULES = _validations(
     _rule("has(self.onExitCodes) != has(self.onPodConditions)", FAILURE_RULE_MESSAGE)
 )
-"""The rules of each rule of podFailurePolicy."""
+"""What a rule of podFailurePolicy must satisfy."""
 EXIT_CODE_RULES = _validations(
     _rule("self.operator != 'In' || !(0 in self.values)", EXIT_CODE_MESSAGE)
 )
@@ -100,9 +100,9 @@ EXIT_CODE_RULES = _validations(
 def job_rules(pod_fields: Raw) -> Raw:
     """Rules over the whole object: lengths of names, and fields that can change only in a held job.
 
-    The API server checks every rule at every write of a status too, and looking at a field is
-    expensive, because the schema has many of them. So each rule first tests the condition that
-    settles most writes. `pod_fields` are those of a template's pod spec.
+    The API server checks every rule at every write of a status too, and reading a field is
+    expensive, because the schema has many fields. So each rule first tests the condition that
+    settles most writes. `pod_fields` are the fields of a template's pod spec.
     """
     return _validations(
         *(_child_name_rule(role) for role in Role),
@@ -159,7 +159,7 @@ def spec_rules() -> Raw:
 
 
 def role_rules() -> Raw:
-    """Rules over one role: its bounds hold its replicas and never change."""
+    """Rules over one role: its replicas are within its bounds, which never change."""
     return _validations(
         _rule("!has(self.requests) || self.requests <= self.replicas", REQUESTS_MESSAGE),
         _rule("!has(self.limits) || self.limits >= self.replicas", LIMITS_MESSAGE),
@@ -195,7 +195,7 @@ def _scheduler_rule(one: Role, other: Role) -> Raw:
 
 
 def _sum(bound: str) -> str:
-    """The pods of all roles: by `limits` where they are set, or by replicas alone."""
+    """CEL for the pods of all roles: counted by `limits` where they are set, or by replicas."""
     terms = []
     for role in Role:
         most = f"self.{role}.replicas"

@@ -27,8 +27,8 @@ from api.status import status_schema
 from api.training import training_schema
 
 POD_TEMPLATE = Path(__file__).with_name("pod_template.json")
-"""A snapshot of the pod template's schema, as the Kubernetes that it names describes it, reduced to
-what a CustomResourceDefinition may carry. `make openapi` renews it."""
+"""The pod template's schema, of the Kubernetes version that the file names, reduced to what a
+CustomResourceDefinition may contain. `make openapi` renews it."""
 PATH_OF_DOMAIN = (
     r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/"
     r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$"
@@ -171,13 +171,13 @@ def _failure() -> Raw:
         "backoffLimit": an_integer(
             "How many times the whole gang may start anew after failures. Unset: 0. Eviction, "
             "preemption and the loss of a node are not counted. With restartPolicy OnFailure it "
-            "bounds the restarts of containers in place too, where unset means 6.",
+            "also limits the restarts of containers in place; for these, unset means 6.",
             0,
         ),
         "podFailurePolicy": an_object(
             "How a failed pod is treated, by exit code or condition. The first rule that matches "
-            "decides; where none does, a pod that was disrupted restarts the gang uncounted, and "
-            "any other counts against backoffLimit. Needs restartPolicy Never in every role.",
+            "decides. If none matches, a disrupted pod restarts the gang uncounted, and any other "
+            "failure counts against backoffLimit. Needs restartPolicy Never in every role.",
             {"rules": a_list("The rules, in order.", _failure_rule(), 20)},
             required=["rules"],
         ),
@@ -219,7 +219,7 @@ def _on_exit_codes() -> Raw:
         "Matches a failed pod by a container's exit code.",
         {
             "containerName": a_string(
-                "Only this container or init container counts. Unset: all of them.", 63
+                "The container or init container to check. Unset: all of them.", 63
             ),
             "operator": an_enum(
                 "In: the exit code is one of values. NotIn: it is neither 0 nor one of them.",
@@ -243,8 +243,8 @@ def _lifecycle() -> Raw:
     return {
         "cleanPodPolicy": an_enum(
             "Whether pods and Services are deleted when the job has ended: Always, Never, "
-            "OnFailure, or OnCompletion, when it has succeeded. Unset: OnCompletion. When a job "
-            "fails, pods that still run are deleted unless it is Never.",
+            "OnFailure, or OnCompletion, when it has succeeded. Unset: the operator's default, "
+            "usually OnCompletion. If a job fails, Never alone keeps pods that still run.",
             clean,
         ),
         "cleanPolicy": an_enum("Another spelling of cleanPodPolicy.", clean),

@@ -1,7 +1,7 @@
 """Builders of OpenAPI v3 schemas, so that the schema reads as a table of fields.
 
-Each returns a new dict; `kubectl explain` prints the `description`. Those that end in `_field` are
-fields of a dataclass of the status: each carries its schema.
+A builder returns a new dict, whose `description` `kubectl explain` prints. A function that ends in
+`_field` makes a field of a status dataclass, with the field's schema as its metadata.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def an_integer(description: str, minimum: int, maximum: int = MAX_INT32, **more:
 
 
 def a_long(description: str, minimum: int = 0) -> Raw:
-    """A 64-bit integer. Its bound is left out, because JSON's numbers would round it."""
+    """A 64-bit integer. It has no maximum, because JSON's numbers would round it."""
     return {"description": description, "type": "integer", "format": "int64", "minimum": minimum}
 
 
@@ -62,7 +62,7 @@ def an_enum(description: str, values: Sequence[object], **more: object) -> Raw:
 
 
 def a_list(description: str, items: Raw, max_items: int, **more: object) -> Raw:
-    """A list that is replaced as a whole unless `more` names keys."""
+    """A list that is replaced as a whole, unless `more` gives it another list type."""
     kind: Raw = {} if "x-kubernetes-list-type" in more else {"x-kubernetes-list-type": "atomic"}
     schema: Raw = {"description": description, "type": "array", "maxItems": max_items}
     return schema | kind | more | {"items": items}
@@ -74,7 +74,7 @@ def a_map(description: str, values: Raw) -> Raw:
 
 
 def typed_field(schema: Raw, default: Any = "") -> Any:
-    """A field with its schema, and its default if absent."""
+    """A dataclass field with its schema, and the value that it has if the JSON lacks it."""
     return field(default=default, metadata=schema)
 
 

@@ -59,7 +59,7 @@ class JobSpec:
 
     roles: dict[Role, RoleSpec]
     clean_pod_policy: CleanPodPolicy | None
-    """None if unset, also as `cleanPolicy`; then the operator's flag decides."""
+    """None if neither cleanPodPolicy nor cleanPolicy is set: the operator's flag decides."""
     intranet: Intranet
     scheduling_policy: SchedulingPolicy | None
     with_gloo: int = 1
@@ -76,7 +76,7 @@ class JobSpec:
 
     @property
     def mode(self) -> Mode:
-        """The mode, derived from the roles: Heter if possible, else PS, Collective, Single."""
+        """The first of the modes Heter, PS, Collective and Single that fits the roles."""
         if Role.HETER in self.roles:
             return Mode.HETER
         if Role.PS in self.roles:

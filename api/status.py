@@ -30,7 +30,7 @@ MAX_FAILURES = 5
 """Failure records kept in status."""
 MAX_AVOID_NODES = 20
 MAX_ENTRIES = 64
-"""The bound of every list: more than this operator keeps, for a newer one may keep more."""
+"""The bound of every list in the schema: a newer operator may keep more than this one does."""
 COUNTERS = (
     *("attempt", "restartCount", "quickRestarts", "fruitlessRestarts", "failureCount"),
     "givenBack",
@@ -106,13 +106,13 @@ class Failure:
         {"description": "The trainer container's exit code.", **INT32}, None
     )
     signal: int | None = typed_field(
-        {"description": "The signal that ended it, or a process of it.", **INT32}, None
+        {"description": "The signal that ended the trainer or its child.", **INT32}, None
     )
-    reason: str = text_field("Why, in one word.")
+    reason: str = text_field("Why it failed, in one word.")
     message: str = text_field(
         "The cause in the first line, then the last lines of the log; or the node's message."
     )
-    time: str = time_field("When.")
+    time: str = time_field("When it failed.")
     ending: str = text_field("How the pod ended, if the message does not say so.")
 
 
@@ -125,9 +125,9 @@ class Waiting:
     child: str = text_field("The child that is in the way.")
     state: str = text_field("The child's state, as its kubelet calls it.")
     grace: str = text_field(
-        "The operator's flag whose grace runs: after it the job fails, or deletes its pods."
+        "The flag whose grace period is running; at its end the job fails or deletes its pods."
     )
-    since: str = time_field("Since when that grace runs.")
+    since: str = time_field("When that grace period began.")
 
 
 NOT_WAITING, NO_PROGRESS = Waiting(), TrainingProgress()
@@ -203,11 +203,9 @@ class JobStatus:
         a_long("The step that this attempt's programs were given as PDC_INIT_STEP."), 0
     )
     given_back: int = count_field(
-        "How often in a row the pods were deleted because only some found room; not restarts."
+        "How often in a row the pods were deleted because only some found room."
     )
-    given_back_at: str = time_field(
-        "When the pods were last deleted for that; unset once the next attempt runs."
-    )
+    given_back_at: str = time_field("When that last happened; unset once the next attempt runs.")
     pod_group: str = text_field("The PodGroup that holds the gang together.")
     host_ports: dict[str, int] = field(
         default_factory=dict,
@@ -266,8 +264,8 @@ class JobStatus:
 def telling_conditions(status: JobStatus) -> Iterator[JobCondition]:
     """The true conditions, the most informative one first.
 
-    The cause of a restart is more informative than the creation of pods, but less than the reason
-    that delays it.
+    The cause of a restart is more informative than the usual waits that follow it, and less than
+    any other wait.
     """
     waits = status.true_condition(Condition.PENDING)
     order = list(_TELLING)
@@ -289,7 +287,7 @@ def status_schema() -> Raw:
     properties = properties_of(JobStatus)
     del properties["roles"]
     counts = properties_of(RoleStatus) | {"ready": a_string("Running of wanted, e.g. 2/2.")}
-    about = "The {} pods by state. After the end failed and succeeded stay as they were."
+    about = "The {} pods by state. Once the job has ended, failed and succeeded do not change."
     roles = {role.value: an_object(about.format(role), counts) for role in Role}
     return an_object(
         "What the operator has seen and done. Written by the operator alone.", properties | roles

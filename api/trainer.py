@@ -1,7 +1,7 @@
-"""Raw pods: which container is the trainer, what each asks for and its status; devices of nodes.
+"""Reads raw pods and nodes: the trainer container, containers' requests and statuses, devices.
 
-Device plugins choose the names of accelerators. Some also offer a device's memory or cores, which
-do not count.
+Device plugins choose the names of accelerators. Some also offer a device's memory or cores as
+resources, which are not counted.
 """
 
 import re
@@ -12,15 +12,15 @@ from api.constants import TRAINER_CONTAINER
 from api.objects import Raw
 
 PORT_VARIABLE = "PADDLE_PORT"
-"""Set in the templates, it becomes the port of every endpoint of the job."""
+"""If the templates set it, it is the port of every endpoint of the job."""
 
 ACCELERATORS = (
     *("*/gpu", "kunlunxin.com/xpu", "huawei.com/Ascend*", "iluvatar*", "hygon.com/dcu*"),
     *("metax-tech.com/*", "cambricon.com/mlu*", "enflame.com/gcu*", "habana.ai/gaudi"),
 )
-"""Patterns of resource names, like those of file names: several vendors use `<vendor>/gpu`."""
+"""Resource names, with * as in file names: several vendors use `<vendor>/gpu`."""
 Devices = dict[str, int]
-"""How many of each device there are: of what has a slash in its name and a whole number."""
+"""The number of each device. A device is a resource with a slash in its name."""
 _QUANTITY = re.compile("([0-9]{1,18})([kMG]?)")
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 """The API server writes 1000 as `1k`."""
@@ -62,7 +62,7 @@ def _is_device(name: str, patterns: Sequence[str]) -> bool:
 
 
 def devices_of(node: Raw) -> Devices:
-    """A node's devices that pods may have, in use or not."""
+    """The devices that a node has for pods, in use or not."""
     return _count_devices((node.get("status") or {}).get("allocatable") or {})
 
 
@@ -77,7 +77,7 @@ def most_devices(nodes: Iterable[Mapping[str, int]]) -> Devices | None:
 
 
 def too_many_devices(pod_spec: Raw, most: Devices | None) -> list[tuple[str, int, int]]:
-    """(device, asked for, most) of each device of which no node has as many as the pod asks for."""
+    """(device, number asked for, most on one node) of each device that the pod asks too many of."""
     if most is None:
         return []
     asked: Devices = {}

@@ -30,7 +30,7 @@ MAX_METRICS = 8
 MAX_METRIC_NAME = 40
 MAX_PATH = 256
 RESUME_VARIABLE = "PDC_INIT_STEP"
-"""PaddleFormers' trainer resumes from the checkpoint of this step."""
+"""PaddleFormers' trainer resumes from the checkpoint of the step in this variable."""
 
 
 class StallSign(StrEnum):
@@ -44,7 +44,7 @@ class StallAction(StrEnum):
     """The reaction to a stall."""
 
     EVENT = "Event"  # a condition, an Event and a metric
-    RESTART = "Restart"  # also a new attempt, charged
+    RESTART = "Restart"  # also a new attempt, counted against backoffLimit
 
 
 class Resume(StrEnum):
@@ -73,11 +73,11 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class SavedCheckpoint:
-    """A checkpoint that was finished."""
+    """A finished checkpoint."""
 
     step: int | None = typed_field(a_long("The step after which it was saved."), None)
-    path: str = text_field("Where, if the log says so.", MAX_PATH)
-    time: str = time_field("When the log said so.")
+    path: str = text_field("Its path, if the log has it.", MAX_PATH)
+    time: str = time_field("When the log reported it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +85,17 @@ class TrainingProgress:
     """The progress of the training. Times are those of the log's lines, by the node's clock.
 
     `silent_seconds` and `stepless_seconds` are as of the last write of the status: a new leader
-    goes on counting from them. It also keeps to a pause whose line is no longer in the log.
+    goes on counting from them. It also respects `quiet_until`, whose line may have left the log.
     """
 
     attempt: int = count_field("The attempt whose log was read.")
     step: int | None = typed_field(a_long("The last step."), None)
     total_steps: int | None = typed_field(a_long("The number of steps in all."), None)
     percent: int | None = typed_field(a_count("The steps done, in percent."), None)
-    epoch: str = text_field("The epoch, of all epochs if the log says so: 3/500.", 32)
+    epoch: str = text_field("The epoch, and the number of epochs if known, e.g. 3/500.", 32)
     metrics: tuple[Metric, ...] = list_field(
         "Numbers that the program reports.",
-        an_object("One of them.", properties_of(Metric)),
+        an_object("A number and its name.", properties_of(Metric)),
         MAX_METRICS,
     )
     samples_per_second: str = text_field("The program's own measure of its pace.", 32)
@@ -106,9 +106,9 @@ class TrainingProgress:
     )
     last_output_time: str = time_field("When the log's last line was written.")
     last_step_time: str = time_field("When the step last changed.")
-    silent_seconds: int = count_field("For how long no new line was seen, as of this status.")
-    stepless_seconds: int = count_field("For how long no new step was seen, as of this status.")
-    quiet_until: str = time_field("Until when the program has announced a pause.")
+    silent_seconds: int = count_field("Seconds without a new line, as of this status.")
+    stepless_seconds: int = count_field("Seconds without a new step, as of this status.")
+    quiet_until: str = time_field("The end of the pause that the program has announced.")
 
 
 def training_schema() -> Raw:
@@ -116,7 +116,7 @@ def training_schema() -> Raw:
     return {
         "stallPolicy": an_object(
             "When a running job counts as stalled: it holds its nodes and does not train. Needs "
-            "the operator's flag --progress. Unset: no job does.",
+            "the operator's flag --progress. Unset: never.",
             {
                 "afterSeconds": an_integer(
                     "Seconds without a new line of output, or without a new step. "
@@ -129,8 +129,8 @@ def training_schema() -> Raw:
                     MIN_STALL_SECONDS,
                 ),
                 "of": an_enum(
-                    "Output judges by new lines of the first worker's log, Step by new steps in "
-                    "it. Unset: Output. An elastic job has to be judged by Output.",
+                    "Output: the first worker's log has no new line. Step: it has no new step. "
+                    "Unset: Output, which an elastic job must have.",
                     list(StallSign),
                 ),
                 "action": an_enum(
@@ -143,7 +143,7 @@ def training_schema() -> Raw:
         "resume": an_enum(
             f"Paddle: attempts after the first get {RESUME_VARIABLE}, the step of the job's last "
             "finished checkpoint, once one was seen in its log. Needs the operator's flag "
-            "--progress. Unset: they get nothing.",
+            "--progress. Unset: no attempt gets it.",
             list(Resume),
         ),
     }
@@ -167,6 +167,6 @@ def dump_progress(progress: TrainingProgress) -> Raw:
 
 
 def _known(raw: Raw) -> Raw:
-    """The fields that are not empty; a step of 0 counts as known."""
+    """The fields that are not empty; a 0 of steps or percent counts as known."""
     steps = ("step", "totalSteps", "percent")
     return {key: value for key, value in raw.items() if value or key in steps}

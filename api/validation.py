@@ -138,7 +138,7 @@ def _check_port(spec: JobSpec) -> Errors:
 
 
 def _port_values(role: RoleSpec) -> list[str]:
-    """The port's values in the trainer container's env; empty for a reference."""
+    """The values of PADDLE_PORT in the trainer's env; an empty string for a reference."""
     env = trainer_of(role.pod_spec).get("env") or ()
     return [str(each.get("value") or "") for each in env if each.get("name") == PORT_VARIABLE]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def refuse_deep_yaml(text: str | bytes, loader: Any, most: int) -> None:
-    """Raise ValueError before the YAML is built, which would overflow libyaml's stack."""
+    """Raise ValueError on YAML deeper than `most` levels, which could overflow libyaml's stack."""
     import yaml  # takes time to import, and JSON needs none
 
     depth = 0

@@ -74,7 +74,7 @@ class Client:
         self._agent = agent
         self._timeouts = timeouts
         self._list_seconds = timeouts.read
-        """The read timeout where there is a query."""
+        """The read timeout of a `get` with a query."""
         self._requested: Callable[[int, str, str], None] = lambda *_: None
         """Called with code, method and host for every request; code 0 means no answer."""
 
@@ -174,7 +174,7 @@ class Client:
         accept: str = JSON,
     ) -> Response:
         """Send any request unchanged; the target must include the prefix and the query."""
-        self._allowed_seconds()  # not even a connection where nothing may be sent
+        self._allowed_seconds()  # raises before a connection is opened for nothing
         headers = {**self._headers(accept), "Content-Type": content_type}
         request = Request(method, target, headers, body, self._allowed_seconds)
         return self._send(request, self._timeouts.read)
@@ -227,7 +227,7 @@ class Client:
         try:
             response = exchange(request)
             code = response.status
-            if code < 300:  # others than the API server answer with errors, too
+            if code < 300:  # an error may come from a proxy
                 self._clock.compare(response.headers.get("date", ""), started)
             return response
         except TimeoutError as error:  # connected, so somebody is there
@@ -251,7 +251,7 @@ class Client:
 def is_served(client: Client, api_version: str, plural: str) -> bool:
     """Whether the API server lists the kind. Raises ApiError if it does not answer.
 
-    For a kind that is not served it returns `404 page not found` in plain text, as does a proxy
+    A list of a kind that is not served returns `404 page not found` in plain text, as does a proxy
     without a backend. So we ask discovery, which returns objects.
     """
 

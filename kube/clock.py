@@ -17,9 +17,9 @@ MAX_DIFFERENCE = timedelta(seconds=5)
 _PROMPT_SECONDS = 1.0
 """Answers that took longer are not used to compare clocks."""
 _BLUR = timedelta(seconds=2)
-"""`Date` has whole seconds, and an answer takes up to one, so a smaller difference is ignored."""
+"""Smaller differences are ignored: `Date` has whole seconds, and an answer takes up to a second."""
 _VALID_SECONDS = 60.0
-"""For this long, an answer is preferred to others that are further from this machine's clock."""
+"""A time confirmed this recently is replaced only by one nearer to this machine's clock."""
 
 
 class Clock:
@@ -32,7 +32,7 @@ class Clock:
     _compared: tuple[datetime, float] | None = None
     """The API server's time at a moment of `monotonic`."""
     _confirmed_at = 0.0
-    """When an answer last confirmed this."""
+    """When an answer last confirmed `_compared`."""
     _clock_id = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
     def now(self) -> datetime:
@@ -51,7 +51,7 @@ class Clock:
     def compare(self, date: str, asked_at: float) -> None:
         """Use the `Date` of an answer to a request sent at this `monotonic` time.
 
-        If API servers differ, the one nearest to this machine's clock counts.
+        If API servers differ, the time nearest to this machine's clock is used.
         """
         answered_at = self.monotonic()
         if answered_at - asked_at > _PROMPT_SECONDS:

@@ -3,9 +3,9 @@
 The client turns every exception of http.client and ssl, and every error answer, into one of these.
 Each class lists the answers that it covers.
 
-Only a Status object comes from the API server. A load balancer without a backend
-returns 404 as well, but says nothing about the object: an answer without a Status is Transient,
-whatever its code.
+Only an answer with a Status object is known to come from the API server. A load balancer without a
+backend returns 404 as well, which says nothing about the object: without a Status, an answer is
+Transient, whatever its code.
 """
 
 import re
@@ -57,7 +57,7 @@ class Forbidden(ApiError):
 
 
 class NoRight(Forbidden):
-    """403 of an authorizer, such as RBAC, where the request names its object."""
+    """403 of an authorizer, such as RBAC, to a request that names one object."""
 
 
 class NotFound(ApiError):
@@ -93,7 +93,7 @@ class Transient(ApiError):
 
 
 class FormerJob(Transient):
-    """A deleted job's child of the same name still exists, and is being deleted."""
+    """The name is still taken by a deleted job's child, which is being deleted."""
 
 
 class Ownerless(AlreadyExists):
@@ -116,7 +116,7 @@ class NotLeader(ApiError):
 
 
 _FORBIDDEN = r'\S+ "[^"]*" is forbidden: '
-"""How the API server's own refusals begin. The rest may repeat anything that a tenant wrote."""
+"""The API server's own refusals begin so. The rest may repeat anything that a tenant wrote."""
 _NO_RIGHT = re.compile(_FORBIDDEN + 'User "')
 """The words of an authorizer's refusal, unlike those of a quota, a webhook or a policy."""
 _YOUNG_KIND = re.compile(_FORBIDDEN + "cannot set blockOwnerDeletion .* cannot find RESTMapping")

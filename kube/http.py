@@ -95,7 +95,7 @@ class Response:
 
 
 class _Answer(HTTPResponse):
-    """As in http.client, but the headers are a plain dictionary, with names in lower case.
+    """http.client's answer, but the headers are a plain dictionary, with names in lower case.
 
     http.client's email parser would take more time than the rest of the request.
     """
@@ -117,7 +117,7 @@ class _Answer(HTTPResponse):
         self.will_close = is_last or not (self.chunked or self.length is not None)
 
     def _read_length(self) -> int | None:
-        """The body's length, if the head has it. More than one is an error (RFC 9112, 6.3), because
+        """The body's length, if the head has it. Two lengths are an error (RFC 9112, 6.3), because
         the rest of a body could be taken for the next answer.
         """
         lengths = {each.strip() for each in self.headers.get("content-length", "").split(",")}
@@ -186,7 +186,7 @@ class _Connection:
     def shut_down(self) -> None:
         """End any read at once; the only method that another thread may call."""
         with suppress(OSError):  # closed already
-            # Past the TLS layer, which another thread is using.
+            # Not through the TLS layer, which another thread is using.
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def close(self) -> None:
@@ -197,7 +197,7 @@ class _Connection:
 
 
 class Stream:
-    """An endless answer. One thread reads and releases; any may close, which ends the reading."""
+    """An endless answer. One thread reads and releases it; any may close it, to end the reading."""
 
     def __init__(
         self,
@@ -243,8 +243,8 @@ class Stream:
 class Pool:
     """Connections to one endpoint, kept for later requests; at most `size` of them idle.
 
-    If a request gets no answer in time, connections that have received nothing since it was sent
-    are closed too: a load balancer or a network that has dropped one has dropped others.
+    If a request gets no answer in time, idle connections that have received nothing since it was
+    sent are closed too: a network that has dropped one connection has probably dropped others.
     """
 
     def __init__(self, endpoint: Endpoint, size: int, clock: Clock | None = None) -> None:
@@ -327,7 +327,7 @@ def _read_body(answer: HTTPResponse, max_bytes: int | None) -> tuple[bytes, bool
     if max_bytes is None:
         return body, False
     is_cut = bool(answer.read(1))
-    if answer.length and not is_cut:  # it has ended too soon, and with a limit nothing says so
+    if answer.length and not is_cut:  # it ended too soon, which `read` with a limit does not report
         raise IncompleteRead(body, answer.length)
     return body, is_cut
 
@@ -377,5 +377,5 @@ def _encode_head(method: str, target: str, headers: dict[str, str]) -> bytes:
     """The head of a request. Raises ValueError on characters that would break it."""
     lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {each}" for name, each in headers.items())]
     if " " in target or not all(map(str.isprintable, lines)):
-        raise ValueError("a space or a control character in a header")  # it may be the token's
+        raise ValueError("a space or a control character in a header")  # not shown: maybe the token
     return "\r\n".join([*lines, "", ""]).encode("latin-1")

@@ -11,7 +11,7 @@ MAX_BYTES = 64 << 10
 
 
 def read_tail(client: Client, path: str, container: str, counts: Sequence[int]) -> bytes:
-    """The last lines with their times: the first of these counts that fits into 64 KiB.
+    """The last lines with their times, as many as the first of these counts to fit into 64 KiB.
 
     Raises TooLarge if none does.
     """

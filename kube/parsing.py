@@ -2,8 +2,8 @@
 
 The API server accepts 10,000 levels, in fields that it does not check (`managedFields`); orjson
 reads 1,024. No field that the operator reads lies deeper than 20. In an answer that is too deep for
-orjson, everything below `MAX_DEPTH` becomes a short string, and the rest stays as it was. If
-such a string ends up in a pod, the API server refuses it and its job says so. Any thread may call.
+orjson, everything below `MAX_DEPTH` becomes a short string, and the rest stays as it was. If such a
+string ends up in a pod, the API server refuses the pod, and the job says so. Any thread may call.
 """
 
 import json
@@ -83,7 +83,7 @@ def cut_deep(data: bytes) -> bytes:
 
 
 def _find_deep(steps: bytes) -> Iterator[bytes]:
-    """1 for each byte that is too deep, else 0. Most blocks are entirely one or the other."""
+    """1 for each byte that is too deep, else 0. Most blocks are all 0 or all 1."""
     depth = 0
     for start in range(0, len(steps), _BLOCK_BYTES):
         block = steps[start : start + _BLOCK_BYTES]

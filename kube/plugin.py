@@ -142,7 +142,7 @@ def _plain(text: str) -> str:
 
 @contextmanager
 def _caught_signals() -> Iterator[list[int]]:
-    """Collects the signals that would end this process, until the plugin can be killed with it.
+    """Collects the signals that would end this process, so that the plugin is killed first.
 
     Signals that are ignored, as under nohup, stay ignored.
     """

@@ -2,7 +2,7 @@
 
 Totals and durations are recorded after the status write that they report, so that a write that
 fails and is retried counts once. The gauges are computed from the store at every scrape, so they
-cannot drift. No label has a name that a user chose. Any thread may call.
+cannot drift. No label's value is a name that a user chose. Any thread may call.
 """
 
 import itertools
@@ -28,7 +28,7 @@ _SECONDS = {
     "started": "start_to_running",
     "stalled": "stall_to_detection",
 }
-"""The histograms of the kinds of outcomes that do not end a job."""
+"""The histogram of each kind of outcome that does not end a job."""
 Counts = Mapping[tuple[str, str], float]
 
 
@@ -36,9 +36,9 @@ Counts = Mapping[tuple[str, str], float]
 class Census:
     """The numbers at this moment: jobs by (phase, mode), pods by (role, phase).
 
-    `waiting` counts jobs by (mode, reason), `waited_seconds` is how long the first of them has
-    waited; a stalled job counts as waiting. `gpus` are the accelerators of jobs that have not
-    ended, by state: wanted, held and running.
+    `waiting` counts jobs by (mode, reason), `waited_seconds` is the longest wait of any of them; a
+    stalled job counts as waiting. `gpus` are the accelerators of jobs that have not ended, by
+    state: wanted, held and running.
     """
 
     jobs: Counts = field(default_factory=dict)
@@ -131,10 +131,10 @@ class StateCollector(Collector):
         census, waits = self._census(), ("mode", "reason")
         waited, gpus = census.waited_seconds, {(state,): n for state, n in census.gpus.items()}
         for name, text, labels, values in (
-            ("jobs", "Jobs there are", ("phase", "mode"), census.jobs),
-            ("pods", "Pods there are", ("role", "phase"), census.pods),
-            ("waiting_jobs", "Jobs that wait for something", waits, census.waiting),
-            ("longest_wait_seconds", "For how long the first of them waits", waits, waited),
+            ("jobs", "Jobs that exist", ("phase", "mode"), census.jobs),
+            ("pods", "Pods that exist", ("role", "phase"), census.pods),
+            ("waiting_jobs", "Jobs that wait or have stalled", waits, census.waiting),
+            ("longest_wait_seconds", "The longest wait or stall of a job", waits, waited),
             ("gpus", "Accelerators of jobs", ("state",), gpus),
         ):
             family = GaugeMetricFamily(f"paddlejob_{name}", text, labels=labels)

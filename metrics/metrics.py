@@ -10,17 +10,17 @@ from metrics.jobs import Census, JobMetrics, StateCollector
 from metrics.namespaces import NamespaceCensus, NamespaceMetrics
 from metrics.runtime import ClientMetrics, QueueMetrics, ReconcileMetrics
 
-# Without this, a `_created` series beside every other one would double what is scraped.
+# Otherwise a `_created` series beside every other one would double what is scraped.
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 Outcome = tuple[str, str, str, float | None, int]
-"""Kind, mode, reason, seconds and GPUs: a pass's Outcome."""
+"""The Outcome of a pass: its kind, mode, reason, seconds and GPUs."""
 EVENT_DROPS = ("buffer_full", "rate_limited", "error")
 """Why an Event was not sent."""
 
 
 class Metrics:
-    """Every metric of one operator process. Two never share a registry, so tests can have many."""
+    """Every metric of one operator process, on a registry of its own, so tests can have many."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry(auto_describe=False)  # registering takes no census

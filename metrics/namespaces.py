@@ -1,8 +1,8 @@
 """The metrics of each namespace, `paddlejob_namespace_*`: only with --metrics-by-namespace.
 
-They have names of their own, so that no sum of the others counts twice. A namespace has the label
-`job_namespace`, because Prometheus gives `namespace` to that of the operator. A series exists only
-while it is not zero, and each metric shows the MAX_NAMESPACES namespaces with the highest values.
+They have names of their own, so that sums over other metrics count nothing twice. The label is
+`job_namespace`, because Prometheus sets `namespace` to the operator's. A series exists only while
+it is not zero, and each metric shows the MAX_NAMESPACES namespaces with the highest values.
 Any thread may call.
 """
 
@@ -19,7 +19,7 @@ MAX_COUNTED = 20_000
 """The most pairs of namespace and reason in one counter: later ones are not counted."""
 LABEL = "job_namespace"
 Pairs = Mapping[tuple[str, str], float]
-"""Values by namespace and the second label."""
+"""Values by namespace and a second label."""
 _COUNTERS = {
     "failed": "Jobs that failed",
     "restarted": "Attempts after the first",
@@ -60,9 +60,9 @@ class NamespaceMetrics(Collector):
         """The metric families as of now."""
         census = self._census()
         for name, text, label, values in (
-            ("jobs", "Jobs there are", "phase", census.jobs),
+            ("jobs", "Jobs that exist", "phase", census.jobs),
             ("gpus", "Accelerators of jobs that have not ended", "state", census.gpus),
-            ("longest_wait_seconds", "The longest wait of a job", "reason", census.waited_seconds),
+            ("longest_wait_seconds", "Longest wait or stall", "reason", census.waited_seconds),
         ):
             gauge = GaugeMetricFamily(f"paddlejob_namespace_{name}", text, labels=[LABEL, label])
             for key, value in largest(values):

@@ -89,10 +89,10 @@ class QueueMetrics:
         """A key will be added again after an error."""
         text = "How long a key waited"
         self.waited = make(Histogram, "queue_duration_seconds", text, **seconds).observe
-        """A worker took a key that had waited for so many seconds."""
+        """A worker took a key that had waited for this many seconds."""
         text = "How long a key was worked on"
         self.worked = make(Histogram, "work_duration_seconds", text, **seconds).observe
-        """A worker is done with a key."""
+        """A worker has finished with a key, after this many seconds."""
         text = "Seconds of work under way, summed over keys"
         self._unfinished = make(Gauge, "unfinished_work_seconds", text)
         text = "Seconds of the longest work under way"
@@ -120,7 +120,7 @@ class ClientMetrics:
         )
         text = "How long this process has waited for a copy of the jobs as new as its lease"
         self.set_catch_up = gauge("paddlejob_leader_catch_up_seconds", text).set
-        """A new leader has waited so many seconds before it acts."""
+        """A new leader has waited for this many seconds, and does not act yet."""
         text = "By how much this machine's clock is ahead of the API server's"
         self._clock_ahead = gauge("paddlejob_clock_ahead_seconds", text)
         self._watch_age = gauge(
@@ -151,7 +151,7 @@ class ClientMetrics:
         self._clock_ahead.set_function(ahead)
 
     def watch_age(self, kind: str, age: Callable[[], float]) -> None:
-        """Read the age of a watch of this kind at every scrape; the oldest one counts."""
+        """Read the age of a watch of this kind at every scrape; the oldest watch's is exposed."""
         self._relists.labels(kind)
         self._unreadable.labels(kind)
         ages = self._ages.setdefault(kind, [])

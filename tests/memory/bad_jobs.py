@@ -170,7 +170,7 @@ def rules() -> Iterator[BadJob]:
     yield _in_rule("failure-neither", "", says)
     yield _in_rule("failure-both", "", says, onExitCodes=CODES, onPodConditions=condition)
     success = {"operator": "In", "values": [0, 1]}
-    yield _in_rule("exit-code-0", ".onExitCodes", "must not hold 0", onExitCodes=success)
+    yield _in_rule("exit-code-0", ".onExitCodes", "must not contain 0", onExitCodes=success)
 
 
 def _bounds() -> Iterator[BadJob]:
