@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 import paddlejob
-from api.objects import Raw
 from kube.errors import Forbidden
 from localcluster.client.kubeconfig import write_kubeconfig
 from paddlejob import Client, Job
@@ -27,7 +26,7 @@ from pdj.errors import Problem, TimedOut
 from pdj.gather.jobs import NO_OPERATOR, JobPicture, NoOperator
 from pdj.text.terminal import Screen
 from tests.live.lab import paddle_job, shell
-from tests.unit.pdj.test_code import JOBS, Cluster, placed
+from tests.unit.pdj.cluster import JOBS, SERVED, Cluster, placed
 
 CHECKOUT = Path(__file__).parents[3]
 IMPORT_CPU_SECONDS = 0.15
@@ -242,12 +241,9 @@ class Full(Cluster):
         super().__init__()
         self.error: BaseException | None = error
 
-    def create(self, path: str, body: Raw, query: Any = None) -> Raw:
-        if "dryRun" in query:
-            return body
-        if self.error:
+    def _write(self) -> None:
+        if self.error and not self.objects.keys() - SERVED:
             raise self.error
-        return super().create(path, body, query)
 
     def close(self) -> None: ...
 
@@ -266,14 +262,13 @@ def test_an_ended_job_that_is_not_created_again_can_be_submitted(
 ):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("pdj.commands.restart.wait_until_gone", lambda *_: None)
-    cluster, raw = Full(error), {**placed(), "status": {"phase": "Failed"}}
-    raw["metadata"]["uid"] = "1"
+    cluster, raw = Full(error), placed(uid="1") | {"status": {"phase": "Failed"}}
     cluster.objects[f"{JOBS}/mine"] = raw
     client = Client("default")
     client._session.client = cluster
     with client, pytest.raises(kind) as caught:
         Job(client, raw).restart()
-    assert not cluster.objects
+    assert cluster.objects == SERVED
     (file,) = tmp_path.iterdir()
     assert str(file) in "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
     cluster.error = None

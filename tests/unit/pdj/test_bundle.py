@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from api.objects import Raw
-from kube.client import Client
 from kube.errors import Forbidden
 from pdj.gather.bundle import MAX_LOG_BYTES, OPERATOR, REDACTED, collect, redact
 from pdj.gather.jobs import JobPicture
 from tests.memory.builders import a_job
+from tests.unit.pdj.cluster import Cluster
 
 ACCOUNT = {"kind": "ServiceAccount", "name": "manager", "namespace": "systems"}
 
@@ -20,20 +20,21 @@ def a_pod_of(namespace: str, account: str) -> Raw:
     return {"metadata": metadata, "spec": {"serviceAccountName": account}}
 
 
-class Cluster(Client):
-    """What there is, by the end of a list's path, but for what is forbidden; any log has a line."""
+class Tenants(Cluster):
+    """Where some lists are forbidden, and any log has a line."""
 
     def __init__(self, forbidden: str, **lists: list[Raw]) -> None:
+        super().__init__()
         self.forbidden, self.lists = forbidden, lists
         self.queries: list[Any] = []
 
     def list(self, path: str, *_: Any) -> tuple[list[Raw], str]:
         if re.search(self.forbidden, path):
             raise Forbidden(path)
-        return self.lists.get(path.rpartition("/")[2], []), ""
+        return super().list(path)
 
-    def text(self, path: str, query: Any = None) -> str:
-        self.queries.append(query)
+    def text(self, path: str, *query: Any) -> str:
+        self.queries += query
         return f'{path} {{"job": "default/train"}}\n'
 
 
@@ -48,7 +49,7 @@ def test_a_tenants_pod_with_the_operators_label_is_not_read(forbidden, namespace
     owners = (("systems", "manager"), ("paddle-system", "x"), ("tenant", "manager"))
     binding = {"metadata": {"name": "b"}, "subjects": [ACCOUNT]}
     pods = [a_pod_of(*each) for each in owners]
-    cluster = Cluster(forbidden, pods=pods, clusterrolebindings=[binding])
+    cluster = Tenants(forbidden, pods=pods, clusterrolebindings=[binding])
     files = collected(cluster)
     (line,) = files["operator.log"].splitlines()
     assert line.startswith(f"/api/v1/namespaces/{namespace}/")
@@ -60,7 +61,7 @@ def test_an_operator_of_the_jobs_namespace_is_read():
     """The user has no rights in other namespaces."""
     pods = [a_pod_of("default", "manager"), a_pod_of("default", "tenant")]
     binding = {"metadata": {}, "subjects": [ACCOUNT | {"namespace": "default"}]}
-    cluster = Cluster("^(?!.*namespaces/default/)", pods=pods, rolebindings=[binding])
+    cluster = Tenants("^(?!.*namespaces/default/)", pods=pods, rolebindings=[binding])
     files = collected(cluster)
     assert len(files["operator.log"].splitlines()) == 1
     assert "operator.log: default/pod is not read: " in files["problems.txt"]

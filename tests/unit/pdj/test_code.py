@@ -1,11 +1,11 @@
 """What `--code` sends, what it refuses, and the job that unpacks it."""
 
 import base64
-import builtins
 import contextlib
 import copy
 import gzip
 import io
+import itertools
 import os
 import shutil
 import socket
@@ -22,8 +22,7 @@ from typing import Any
 import pytest
 
 from api.objects import Raw
-from kube.client import Client
-from kube.errors import AlreadyExists, NotFound
+from kube.errors import AlreadyExists
 from pdj.code import unpack as unpacking
 from pdj.code.archive import MAX_BYTES, Archive, pack
 from pdj.code.bundle import ARCHIVE, CODE, FIND_PYTHON, PACKAGES, Bundle, config_map_names
@@ -35,8 +34,7 @@ from pdj.commands.code import describe
 from pdj.errors import Problem, Usage
 from tests.live.wheel import write_wheel
 from tests.memory.builders import a_job
-
-Raws = list[Raw]
+from tests.unit.pdj.cluster import JOBS, Cluster, placed
 
 BIG = 1 << 20
 
@@ -270,10 +268,16 @@ def test_pip_installs_beside_the_code_and_says_what_it_cannot(tmp_path, capfd, m
         unpacking.install("bad.txt", str(target), str(tmp_path))
 
 
-def test_an_image_without_pip_says_so(tmp_path):
-    archive = tmp_path / "code.tar.gz"
-    archive.write_bytes(packed(write(tmp_path / "program", "train.py")).packed)
-    words = (str(archive), str(tmp_path / "out"), "requirements.txt", str(tmp_path / "packages"))
+@pytest.fixture
+def archive(tmp_path: Path) -> str:
+    """A file of code that is to be unpacked to `out`."""
+    file = tmp_path / "code.tar.gz"
+    file.write_bytes(packed(write(tmp_path / "program", "train.py")).packed)
+    return str(file)
+
+
+def test_an_image_without_pip_says_so(archive, tmp_path):
+    words = (archive, str(tmp_path / "out"), "requirements.txt", str(tmp_path / "packages"))
     done = subprocess.run(
         [sys.executable, "-S", unpacking.__file__, *words],
         env={"PYTHONPATH": ""}, capture_output=True, text=True, check=False,
@@ -282,15 +286,11 @@ def test_an_image_without_pip_says_so(tmp_path):
     assert (done.returncode, done.stderr) == (1, f"error: {unpacking.NO_PIP}\n")
 
 
-def test_an_image_whose_python_has_another_name(tmp_path):
+def test_an_image_whose_python_has_another_name(archive, tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/python3").symlink_to(sys.executable)
-    archive = tmp_path / "code.tar.gz"
-    archive.write_bytes(packed(write(tmp_path / "program", "train.py")).packed)
-    subprocess.run(
-        ["/bin/sh", "-c", FIND_PYTHON, unpacking.__file__, str(archive), str(tmp_path / "out")],
-        env={"PATH": str(tmp_path / "bin")}, check=True,
-    )  # fmt: skip
+    words = ["/bin/sh", "-c", FIND_PYTHON, unpacking.__file__, archive, str(tmp_path / "out")]
+    subprocess.run(words, env={"PATH": str(tmp_path / "bin")}, check=True)
     assert (tmp_path / "out/train.py").exists()
 
 
@@ -303,32 +303,20 @@ def a_header(size: int, kind: bytes) -> bytes:
 
 def a_large_one(size: int, kind: bytes) -> bytes:
     """An archive with 8 MiB behind this header."""
-    return a_header(size, kind) + b"a" * (8 << 20) + a_header(0, tarfile.REGTYPE)
+    return gzip.compress(a_header(size, kind) + b"a" * (8 << 20) + a_header(0, tarfile.REGTYPE))
 
 
+LONG = "a header of more than 64 KiB"
+NAME = a_header(1, tarfile.GNUTYPE_LONGNAME) + b"a".ljust(512, b"\0")
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a million files": (
         lambda: archive_of(*((str(at), "") for at in range(MAX_FILES + 1))).read(),
         "has more than 10000 files",
     ),
-    "name": (
-        lambda: gzip.compress(a_large_one(8 << 20, tarfile.GNUTYPE_LONGNAME)),
-        "a header of more than 64 KiB",
-    ),
-    "pax": (
-        lambda: gzip.compress(a_large_one(8 << 20, tarfile.XHDTYPE)),
-        "a header of more than 64 KiB",
-    ),
-    "gigabytes": (
-        lambda: gzip.compress(a_large_one(MAX_BYTES + 1, tarfile.REGTYPE)),
-        "unpacks to more than 256 MiB",
-    ),
-    "names of names": (
-        lambda: gzip.compress(
-            (a_header(1, tarfile.GNUTYPE_LONGNAME) + b"a".ljust(512, b"\0")) * 3000
-        ),
-        "is damaged",
-    ),
+    "name": (lambda: a_large_one(8 << 20, tarfile.GNUTYPE_LONGNAME), LONG),
+    "pax": (lambda: a_large_one(8 << 20, tarfile.XHDTYPE), LONG),
+    "gigabytes": (lambda: a_large_one(MAX_BYTES + 1, tarfile.REGTYPE), "unpacks to more than 256"),
+    "names of names": (lambda: gzip.compress(NAME * 3000), "is damaged"),
     "damaged": (lambda: archive_of(("x", "")).read()[:30], "is damaged"),
 }
 """Anybody may have written the ConfigMap that `debug` lists."""
@@ -398,67 +386,20 @@ def test_code_needs_a_job_with_a_valid_name(name, tmp_path):
         a_bundle(tmp_path, b"x").attach({"metadata": {"name": name}, "spec": {}})
 
 
-class Cluster(Client):
-    """Jobs and ConfigMaps in memory; it stops after some writes, as a killed command does."""
-
-    def __init__(self, writes: int = 99) -> None:
-        self.objects: dict[str, Raw] = {}
-        self.writes = writes
-        self.made = 0
-
-    def _write(self) -> None:
-        if self.writes == 0:
-            raise KeyboardInterrupt
-        self.writes -= 1
-        self.made += 1
-
-    def get(self, path: str, *_: Any, **__: Any) -> Raw:
-        if path not in self.objects:
-            raise NotFound(path)
-        return copy.deepcopy(self.objects[path])
-
-    def list(self, path: str, *_: Any) -> tuple[Raws, str]:
-        return [o for p, o in self.objects.items() if p.startswith(path)], ""
-
-    def create(self, path: str, body: Raw, query: Any = None) -> Raw:
-        self._write()
-        path = f"{path}/{body['metadata']['name']}"
-        if path in self.objects:
-            raise AlreadyExists(path)
-        self.objects[path] = copy.deepcopy(body)
-        self.objects[path]["metadata"]["uid"] = str(self.made)
-        return self.get(path)
-
-    def merge_patch(self, path: str, body: Raw) -> Raw:
-        self._write()
-        assert self.get(path)["metadata"]["uid"] == body["metadata"]["uid"]
-        self.objects[path]["metadata"] |= body["metadata"]
-        return self.get(path)
-
-    def delete(self, path: str, uid: str | None = None, grace_seconds: int | None = None) -> Raw:
-        self._write()
-        assert self.get(path)["metadata"]["uid"] == uid
-        return self.objects.pop(path)
-
-    def maps(self) -> Raws:
-        return [o for o in self.objects.values() if o["kind"] == "ConfigMap"]
-
-    def owners(self) -> "builtins.list[str]":
-        return [each["uid"] for o in self.maps() for each in o["metadata"]["ownerReferences"]]
+MAPS = "/api/v1/namespaces/default/configmaps"
 
 
-JOBS = "/apis/batch.paddlepaddle.org/v1/namespaces/default/paddlejobs"
+def maps(cluster: Cluster) -> list[Raw]:
+    return cluster.list(MAPS)[0]
+
+
+def owners(cluster: Cluster) -> list[str]:
+    return [each["uid"] for o in maps(cluster) for each in o["metadata"]["ownerReferences"]]
 
 
 def submit(cluster: Cluster, bundle: Bundle, job: Raw) -> None:
     with sent(cluster, bundle.config_map(job), print):
         cluster.create(JOBS, bundle.attach(job))
-
-
-def placed(name: str = "mine") -> Raw:
-    job = a_job(name).with_workers(1).build()
-    job["metadata"] = {"name": name, "namespace": "default"}
-    return job
 
 
 @pytest.mark.parametrize("writes", range(4))
@@ -470,12 +411,12 @@ def test_a_kill_after_any_write_is_mended(writes, tmp_path):
     except KeyboardInterrupt:
         assert writes < 3
     again = Cluster()
-    again.objects, again.made = copy.deepcopy(killed.objects), 10
+    again.objects, again.uids = copy.deepcopy(killed.objects), itertools.count(10)
     try:
         submit(again, bundle, job)
     except AlreadyExists:
         assert writes > 1
-    assert again.owners() == [again.objects[f"{JOBS}/mine"]["metadata"]["uid"]]
+    assert owners(again) == [again.objects[f"{JOBS}/mine"]["metadata"]["uid"]]
     cleared = Cluster()
     cleared.objects = copy.deepcopy(killed.objects)
     cleared.objects.pop(f"{JOBS}/mine", None)
@@ -487,31 +428,22 @@ def test_a_kill_after_any_write_is_mended(writes, tmp_path):
 def test_code_whose_owner_is_gone_is_made_anew(tmp_path):
     bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
     submit(cluster, bundle, job)
-    (before,) = cluster.maps()
+    (before,) = maps(cluster)
     cluster.objects.pop(f"{JOBS}/mine")  # the garbage collector is about to delete the ConfigMap
     submit(cluster, bundle, job)
-    (after,) = cluster.maps()
+    (after,) = maps(cluster)
     assert before["metadata"]["uid"] != after["metadata"]["uid"]
-    assert cluster.owners() == [cluster.objects[f"{JOBS}/mine"]["metadata"]["uid"]]
+    assert owners(cluster) == [cluster.objects[f"{JOBS}/mine"]["metadata"]["uid"]]
 
 
 def test_code_of_a_replaced_job_is_nobodys_meanwhile(tmp_path):
     bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
     submit(cluster, bundle, job)
     with held(cluster, bundle.attach(job), print):
-        assert cluster.owners() == []
+        assert owners(cluster) == []
         cluster.objects.pop(f"{JOBS}/mine")
         new = cluster.create(JOBS, bundle.attach(job))
-    assert cluster.owners() == [new["metadata"]["uid"]]
-
-
-def test_a_config_map_of_somebody_else_is_left_alone(tmp_path):
-    bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
-    other = {"kind": "ConfigMap", "metadata": {"name": bundle.config_map_name(job)}}
-    cluster.create("/api/v1/namespaces/default/configmaps", other)
-    with pytest.raises(Problem, match="belongs to something else"):
-        submit(cluster, bundle, job)
-    assert cluster.maps()[0]["metadata"]["name"] == other["metadata"]["name"]  # type: ignore[index]
+    assert owners(cluster) == [new["metadata"]["uid"]]
 
 
 EMPTY = base64.b64encode(gzip.compress(bytes(10_240))).decode()
@@ -520,6 +452,7 @@ EMPTY = base64.b64encode(gzip.compress(bytes(10_240))).decode()
 @pytest.mark.parametrize(
     "change",
     [
+        lambda forged: forged["metadata"].pop("labels"),
         lambda forged: forged["binaryData"].update({ARCHIVE: EMPTY}),
         lambda forged: forged["binaryData"].update(
             {ARCHIVE: f"{forged['binaryData'][ARCHIVE]}AAAA"}
@@ -527,18 +460,24 @@ EMPTY = base64.b64encode(gzip.compress(bytes(10_240))).decode()
         lambda forged: forged["data"].update({"tarfile.py": "print('evil')"}),
         lambda forged: forged.update(immutable=False),
     ],
-    ids=["another archive", "more behind it", "a module beside", "can be changed later"],
+    ids=[
+        "of somebody else",
+        "another archive",
+        "more behind it",
+        "a module beside",
+        "can be changed later",
+    ],
 )
 def test_code_that_only_says_that_it_is_ours_is_not_run(change, tmp_path):
     bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
     forged = bundle.config_map(job)
-    digest = bundle.digest
     change(forged)
-    cluster.create("/api/v1/namespaces/default/configmaps", forged)
-    with pytest.raises(Problem, match="something else"):
+    there = cluster.create(MAPS, forged)
+    with pytest.raises(Problem, match="belongs to something else"):
         submit(cluster, bundle, job)
-    if forged["immutable"]:
-        assert digest not in describe(forged)[0]
+    assert maps(cluster) == [there]
+    if forged["immutable"] and "labels" in forged["metadata"]:
+        assert bundle.digest not in describe(forged)[0]
 
 
 def test_the_same_code_packed_by_another_zlib_is_taken(tmp_path):
@@ -547,24 +486,20 @@ def test_the_same_code_packed_by_another_zlib_is_taken(tmp_path):
     again = gzip.compress(gzip.decompress(bundle.archive.packed), compresslevel=1)
     there["binaryData"][ARCHIVE] = base64.b64encode(again).decode()
     assert bundle.digest in describe(there)[0]
-    cluster.create("/api/v1/namespaces/default/configmaps", there)
+    cluster.create(MAPS, there)
     submit(cluster, bundle, job)
-    assert len(cluster.maps()) == 1
+    assert len(maps(cluster)) == 1
 
 
 @pytest.mark.parametrize("named", ["other", ""])
 def test_a_job_that_names_another_config_map_as_its_code(named, tmp_path):
     """With it in a backup, `restore` would refuse the jobs of everybody."""
-    cluster, path = Cluster(), "/api/v1/namespaces/default/configmaps"
-    cluster.create(path, {"kind": "ConfigMap", "metadata": {"name": "other"}})
-    cluster.objects[f"{path}/"] = {"kind": "ConfigMapList", "metadata": {}}
+    cluster = Cluster()
+    cluster.create(MAPS, {"kind": "ConfigMap", "metadata": {"name": "other"}})
+    cluster.objects[f"{MAPS}/"] = {"kind": "ConfigMapList", "metadata": {}}
     job = a_bundle(tmp_path).attach(placed())
-    (volume,) = (
-        each
-        for each in job["spec"]["worker"]["template"]["spec"]["volumes"]
-        if each["name"] == CODE
-    )
-    volume["configMap"]["name"] = named
+    volumes = job["spec"]["worker"]["template"]["spec"]["volumes"]
+    next(each for each in volumes if each["name"] == CODE)["configMap"]["name"] = named
     assert backup._code_of(SimpleNamespace(client=cluster), job) == []  # type: ignore[arg-type]
     with pytest.raises(Problem, match=r"not the code of|without code"):
         code_of(cluster, job)

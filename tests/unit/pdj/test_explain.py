@@ -2,14 +2,13 @@
 
 import re
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from api.constants import Reason
 from api.objects import Raw
-from kube.client import Client
-from kube.errors import Forbidden, NotFound
+from kube.errors import Forbidden
 from pdj.explain import chinese, english, etcd, kueue
 from pdj.explain.story import Story, build_story, language_module
 from pdj.explain.texts import Who
@@ -20,14 +19,20 @@ from reconcile.children.queue import NEXT_STEPS
 from reconcile.words.fault import Fault
 from tests.cluster.pdj.test_explain import JOBS
 from tests.memory.builders import NOW, JobBuilder, a_job, a_pod, a_template, stamp
+from tests.unit.pdj.cluster import Cluster
 
 CLUSTER_TESTS = Path(__file__).parents[2] / "cluster"
 HAN = re.compile("[\u4e00-\u9fff]")
 
 
-@pytest.mark.parametrize("reason", Reason)
-def test_every_reason_has_a_text_in_both_languages(reason):
-    one, other = english.TEXTS[reason], chinese.TEXTS[reason]
+TEXTS = {
+    **{each: (english.TEXTS[each], chinese.TEXTS[each]) for each in Reason},
+    **{f"Kueue's {each}": (text, kueue.CHINESE[each]) for each, text in kueue.ENGLISH.items()},
+}
+
+
+@pytest.mark.parametrize(("one", "other"), TEXTS.values(), ids=TEXTS)
+def test_every_reason_has_a_text_in_both_languages(one, other):
     for text in (one.cause, one.next_step):
         assert text.endswith(".")
         assert not HAN.search(text)
@@ -37,35 +42,24 @@ def test_every_reason_has_a_text_in_both_languages(reason):
     assert one.who is other.who
 
 
-def test_texts_are_of_reasons_that_exist():
-    assert english.TEXTS.keys() == chinese.TEXTS.keys() == set(Reason)
-    assert english.FAULTS.keys() == chinese.FAULTS.keys() == set(Fault)
+@pytest.mark.parametrize(
+    ("one", "other", "known"),
+    [
+        (english.TEXTS, chinese.TEXTS, Reason),
+        (english.FAULTS, chinese.FAULTS, Fault),
+        (english.WHO, chinese.WHO, Who),
+        (english.LABELS, chinese.LABELS, english.LABELS),
+        (kueue.ENGLISH, kueue.CHINESE, kueue.ENGLISH),
+    ],
+    ids=["reasons", "faults", "who", "labels", "Kueue's"],
+)
+def test_both_languages_say_the_same(one, other, known):
+    assert one.keys() == other.keys() == set(known)
 
 
-def test_words_around_them_are_the_same():
-    assert english.LABELS.keys() == chinese.LABELS.keys()
-    assert english.WHO.keys() == chinese.WHO.keys() == set(Who)
-
-
-def test_who_acts_is_told_by_the_words():
-    idle = [reason for reason, text in english.TEXTS.items() if text.who is Who.NOBODY]
-    assert {Reason.ALL_PODS_RUNNING, Reason.WORKERS_SUCCEEDED} <= set(idle)
-    assert english.TEXTS[Reason.IMAGE_ERROR].who is Who.USER
-
-
-class Events:
-    """A client of a cluster that has these Events, and nothing else."""
-
-    def __init__(self, *events: Raw) -> None:
-        self.events = list(events)
-
-    def list(self, path: str) -> tuple[list[Raw], str]:
-        return (self.events if path.endswith("/events") else []), ""
-
-
-def story_of(job: JobBuilder, client: object = None, language: str = "en") -> Story:
-    """What a user is told about the job, where the cluster is what this client sees."""
-    return build_story(cast("Client", client or Events()), JobPicture(job.build()), language)
+def story_of(job: JobBuilder, cluster: Cluster | None = None, language: str = "en") -> Story:
+    """What a user of this cluster is told about the job."""
+    return build_story(cluster or Cluster(), JobPicture(job.build()), language)
 
 
 def a_failed_job(why: Reason = Reason.POD_FAILED, /, **record: Any) -> JobBuilder:
@@ -139,19 +133,8 @@ def test_volume_that_cannot_be_mounted_is_not_waited_for(warning, text, language
         "metadata": {"creationTimestamp": stamp()},
     }
     expected = getattr(texts, text) if text else texts.TEXTS[Reason.WAITING_FOR_PODS]
-    (why,) = story_of(job, Events(event), language).whys
+    (why,) = story_of(job, Cluster(events=[event]), language).whys
     assert why.text == expected
-
-
-class Nodes(Events):
-    """A client of a cluster of nodes of so many GPUs."""
-
-    def list(self, path: str) -> tuple[list[Raw], str]:
-        gpus = self.events if path.endswith("/nodes") else []
-        return [
-            {"metadata": {"name": f"node-{n}"}, "status": {"allocatable": {"nvidia.com/gpu": gpu}}}
-            for n, gpu in enumerate(gpus)
-        ], ""
 
 
 @pytest.mark.parametrize(("asked", "fits"), [(4, True), ("4", True), (8, False), ("8", False)])
@@ -160,18 +143,13 @@ def test_what_no_node_has_is_said_to_never_fit(asked, fits):
     template["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": asked}}
     job = a_job().with_workers(2, template).with_status(phase="Pending")
     job.with_condition("Pending", True, reason=Reason.UNSCHEDULABLE)
-    first = story_of(job, Nodes("2", "4")).facts["nodes"][0]  # type: ignore[arg-type]
+    nodes = [
+        {"metadata": {"name": f"node-{n}"}, "status": {"allocatable": {"nvidia.com/gpu": gpus}}}
+        for n, gpus in enumerate("24")
+    ]
+    first = story_of(job, Cluster(nodes=nodes)).facts["nodes"][0]
     never = "each pod of worker asks for nvidia.com/gpu 8, but no node has more than 4: it never"
     assert first.startswith("node-0: " if fits else never)
-
-
-class Logs(Events):
-    """A client that has the log of every pod, and no Events."""
-
-    def text(self, path: str, query: Raw) -> str:
-        pod = path.split("/")[-2]
-        lines = [f"{pod} says {number}" for number in range(9)]
-        return "\n".join(lines[-query.get("tailLines", 9) :])
 
 
 @pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
@@ -181,23 +159,28 @@ def test_who_waited_in_vain_is_shown_beside_the_others(are_kept, language, texts
     built = a_failed_job(message=message).build()
     pods = [a_pod(built, index=0).ended(1), a_pod(built, index=1).ended(143), a_pod(built, index=2)]
     picture = JobPicture(built, tuple(pod.build() for pod in (pods if are_kept else pods[:1])))
-    story = build_story(cast("Client", Logs()), picture, language)
+    cluster = Cluster(logs={"train-worker-1": "one\ntwo\nthree\nfour"})
+    story = build_story(cluster, picture, language)
     assert story.whys[0].text == texts.FAULTS[Fault.PEER]
-    said = [f"train-worker-1: train-worker-1 says {number}" for number in (6, 7, 8)]
+    said = [f"train-worker-1: {line}" for line in ("two", "three", "four")]
     assert story.facts["peers"] == (said if are_kept else [texts.LABELS["peersGone"]])
 
 
-class Services(Events):
-    """A client of a cluster that has this Service, or none."""
+def with_service(place: str) -> Cluster:
+    """A cluster that has this Service, or none."""
+    cluster = Cluster()
+    namespace, _, name = place.partition("/")
+    cluster.objects[f"/api/v1/namespaces/{namespace}/services/{name}"] = {}
+    return cluster
 
-    def __init__(self, service: str = "") -> None:
-        super().__init__()
-        self.service = service
 
-    def get(self, path: str) -> Raw:
-        if path.removeprefix("/api/v1/namespaces/").replace("/services/", "/") != self.service:
-            raise NotFound(path)
-        return {}
+def an_elastic_job(reason: Reason) -> JobBuilder:
+    """A job in its second attempt, which is without an etcd if its first one said so."""
+    failed = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, "exitCode": 1}
+    failed |= {"reason": reason, "message": "etcd connection failed"}
+    job = a_job().with_elastic_workers(2, 1, 3)
+    job.with_status(phase="Restarting", attempt=2, failures=[failed])
+    return job.with_condition("Restarting", True, reason=reason)
 
 
 @pytest.mark.parametrize(
@@ -210,33 +193,26 @@ class Services(Events):
     ],
 )
 def test_an_etcd_that_is_not_there_is_named(master, asked):
-    record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, "exitCode": 1}
-    job = a_job().with_elastic_workers(2, 1, 3)
-    job.with_status(phase="Restarting", attempt=2, failures=[record | {"reason": "PodFailed"}])
+    job = an_elastic_job(Reason.POD_FAILED)
     pod = a_pod(job.build(), attempt=2).build()
     env = [{"name": "PADDLE_MASTER", "value": master}] if master else []
     pod["spec"]["containers"][0]["env"] = env
     picture = JobPicture(job.build(), (pod,))
-    facts = build_story(cast("Client", Services()), picture, "en").facts
+    facts = build_story(Cluster(), picture, "en").facts
     if not asked:
         assert "etcd" not in facts
         return
     namespace, _, name = asked.partition("/")
     assert f"there is no Service {name} in namespace {namespace}" in facts["etcd"][0]
-    there = cast("Client", Services(asked))
-    assert "etcd" not in build_story(there, picture, "en").facts
+    assert "etcd" not in build_story(with_service(asked), picture, "en").facts
 
 
 @pytest.mark.parametrize(("language", "text"), [("en", etcd.ENGLISH), ("zh", etcd.CHINESE)])
 @pytest.mark.parametrize("reason", [Reason.TRAINER_ASKED_RESTART, Reason.POD_FAILED])
 @pytest.mark.parametrize("is_there", [True, False])
 def test_who_misses_an_etcd_is_asked_to_create_it(reason, is_there, language, text):
-    record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, "exitCode": 1}
-    record |= {"reason": reason, "message": "etcd connection failed"}
-    job = a_job().with_elastic_workers(2, 1, 3).with_status(attempt=2, failures=[record])
-    job.with_status(phase="Restarting").with_condition("Restarting", True, reason=reason)
-    client = Services("default/paddle-elastic-etcd" if is_there else "")
-    (why,) = story_of(job, client, language).whys
+    cluster = with_service("default/paddle-elastic-etcd") if is_there else Cluster()
+    (why,) = story_of(an_elastic_job(reason), cluster, language).whys
     assert why.text == (language_module(language).TEXTS[reason] if is_there else text)
 
 
@@ -276,36 +252,33 @@ def test_every_reason_is_brought_about_by_a_live_test_and_explained():
 
 
 ALL_WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/workloads"
-OWN_WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"
+OF_NAMESPACE = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default"
+VISIBILITY = "/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/default"
+OWN_WORKLOADS = f"{OF_NAMESPACE}/workloads"
+WORKLOAD = "paddlejob-train-0123a"
 
 
-class Queues(Events):
-    """A client of a cluster whose Kueue says this of the job's Workload, or that hides it."""
+class Queues(Cluster):
+    """A cluster whose Kueue says this of the job's Workload, or that hides it."""
 
     def __init__(self, *conditions: Raw) -> None:
         super().__init__()
-        spec = {"queueName": "team"}
-        status = {"conditions": conditions}
-        self.told: Raw = {"metadata": {"name": "w"}, "spec": spec, "status": status}
+        workload = {"status": {"conditions": conditions}} if conditions else Forbidden("hidden")
+        pending = {"metadata": {"name": WORKLOAD}, "positionInLocalQueue": 1}
+        places = {"items": [{"metadata": {"name": "other"}}, pending]}
+        self.objects = {
+            f"{OWN_WORKLOADS}/{WORKLOAD}": workload,
+            f"{OF_NAMESPACE}/localqueues/team": {"spec": {"clusterQueue": "lender"}},
+            f"{VISIBILITY}/localqueues/team/pendingworkloads": places,
+        }
         self.visible: tuple[str, ...] = (OWN_WORKLOADS,)
         self.holders = 1
 
-    def get(self, path: str) -> Raw:
-        """The job's Workload, or the place of it in the queue."""
-        if not self.told["status"]["conditions"]:
-            raise Forbidden(path)
-        if path.endswith("/pendingworkloads"):
-            pending = {"metadata": {"name": "paddlejob-train-0123a"}, "positionInLocalQueue": 1}
-            return {"items": [{"metadata": {"name": "other"}}, pending]}
-        if path.endswith("/localqueues/team"):
-            return {"spec": {"clusterQueue": "lender"}}
-        return self.told
-
-    def list(self, path: str, query: Raw | None = None) -> tuple[list[Raw], str]:
+    def list(self, path: str, *query: Any) -> tuple[list[Raw], str]:
         """Workloads with quota, and no Events."""
         if not path.endswith("/workloads"):
             return [], ""
-        assert query == {"fieldSelector": "status.admission.clusterQueue=lender"}
+        assert query == ({"fieldSelector": "status.admission.clusterQueue=lender"},)
         if path not in self.visible:
             raise Forbidden(path)
         status = {"conditions": [{"type": "QuotaReserved", "status": "True"}]}
@@ -323,22 +296,21 @@ ENDS_OF_KUEUE = (
 )
 
 
-@pytest.mark.parametrize(("language", "end"), [("en", "."), ("zh", "。")])
-@pytest.mark.parametrize("kueues", [*WAITS_OF_KUEUE, *ENDS_OF_KUEUE])
-def test_every_reason_of_kueue_has_a_sentence(kueues, language, end):
-    is_wait = kueues in WAITS_OF_KUEUE
-    reason = Reason.QUEUED if is_wait else Reason.EVICTED
+def a_queued_job(reason: Reason) -> JobBuilder:
     job = a_job().with_workers(1).with_metadata(labels={"kueue.x-k8s.io/queue-name": "team"})
-    job.with_status(phase="Pending").with_condition("Pending", True, reason=reason)
-    told = {"type": "QuotaReserved", "status": "False", "reason": kueues}
-    if not is_wait:
-        told = {"type": "Evicted", "status": "True", "reason": kueues}
-    text = story_of(job, Queues(told), language).whys[0].text
+    return job.with_status(phase="Pending").with_condition("Pending", True, reason=reason)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("kueues", [*WAITS_OF_KUEUE, *ENDS_OF_KUEUE])
+def test_every_reason_of_kueue_has_a_sentence(kueues, language):
+    reason, type_, status = Reason.EVICTED, "Evicted", "True"
+    if kueues in WAITS_OF_KUEUE:
+        reason, type_, status = Reason.QUEUED, "QuotaReserved", "False"
+    told = {"type": type_, "status": status, "reason": kueues}
     generic = language_module(language).TEXTS[reason]
-    assert text.cause.endswith(end)
-    assert text.next_step.endswith(end)
-    assert text != generic
-    assert story_of(job, Queues(), language).whys[0].text == generic
+    assert story_of(a_queued_job(reason), Queues(told), language).whys[0].text != generic
+    assert story_of(a_queued_job(reason), Queues(), language).whys[0].text == generic
 
 
 @pytest.mark.parametrize(
@@ -351,11 +323,9 @@ def test_every_reason_of_kueue_has_a_sentence(kueues, language, end):
     ],
 )
 def test_queued_job_has_its_place_and_who_holds_the_quota(visible, holders, told):
-    job = a_job().with_workers(1).with_metadata(labels={"kueue.x-k8s.io/queue-name": "team"})
-    job.with_status(phase="Pending").with_condition("Pending", True, reason=Reason.QUEUED)
     queues = Queues({"type": "QuotaReserved", "status": "False", "reason": "WaitingForQuota"})
     queues.visible, queues.holders = visible, holders
-    assert story_of(job, queues).facts["queue"] == ["team: 2 of 2", *told]
+    assert story_of(a_queued_job(Reason.QUEUED), queues).facts["queue"] == ["team: 2 of 2", *told]
 
 
 @pytest.mark.parametrize(("language", "texts"), [("en", kueue.ENGLISH), ("zh", kueue.CHINESE)])
@@ -368,9 +338,3 @@ def test_job_of_multikueue_is_explained_by_its_workload(quota, reason, language,
     job = a_job().with_workers(1).with_spec(managedBy="kueue.x-k8s.io/multikueue")
     story = story_of(job, Queues(told, admitted), language)
     assert story.whys[0].text == texts[reason]
-
-
-def test_sentences_of_kueue_are_as_many_in_both_languages():
-    assert kueue.ENGLISH.keys() == kueue.CHINESE.keys()
-    assert not any(HAN.search(text.cause + text.next_step) for text in kueue.ENGLISH.values())
-    assert all(HAN.search(text.cause) for text in kueue.CHINESE.values())

@@ -15,6 +15,7 @@ from pdj.gather.merge import Line, Source
 from pdj.session import Session
 from reconcile.build.kept_log import pack_log
 from tests.memory.builders import a_job, a_pod, stamp
+from tests.unit.pdj.cluster import Cluster
 
 
 def session(*words: str) -> Session:
@@ -24,7 +25,7 @@ def session(*words: str) -> Session:
     options = parser.parse_args(["train", *words])
     options.namespace = "team"
     made = Session(options)
-    made.__dict__["client"] = None
+    made.__dict__["client"] = Cluster()
     return made
 
 
@@ -65,19 +66,6 @@ def test_pods_that_never_started_left_no_log(monkeypatch, capsys):
     assert capsys.readouterr().err == "no pod of the job has ever started\n"
 
 
-class Kept:
-    """What the operator has kept of the logs, if anything."""
-
-    def __init__(self, *pods: str) -> None:
-        self.pods = pods
-
-    def find(self, path: str) -> Any:
-        """The ConfigMap of the first attempt."""
-        if not path.endswith("/namespaces/team/configmaps/train.log-1"):
-            return None
-        return {"binaryData": {pod: pack_log(b"\x1b[32mfirst\x1b[0m\nlast\n") for pod in self.pods}}
-
-
 @pytest.mark.parametrize(
     ("pod", "shown"), [("train-worker-0", "first\nlast\n"), ("train-worker-1", "recorded\n")]
 )
@@ -86,7 +74,9 @@ def test_what_was_kept_of_an_ended_attempt_is_shown(monkeypatch, capsys, pod, sh
     job = a_job().with_workers(1).with_status(phase="Running", attempt=2, failures=[failure])
     monkeypatch.setattr(logs, "look", lambda *_: JobPicture(job.build()))
     made = session("--attempt", "1")
-    made.__dict__["client"] = Kept(pod)
+    kept = {"binaryData": {pod: pack_log(b"\x1b[32mfirst\x1b[0m\nlast\n")}}
+    made.__dict__["client"] = cluster = Cluster()
+    cluster.objects["/api/v1/namespaces/team/configmaps/train.log-1"] = kept
     assert logs.run(made) == 0
     assert capsys.readouterr().out == shown
 

@@ -5,14 +5,13 @@ import re
 import threading
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from api.constants import Reason
 from api.objects import Raw
 from api.training import SavedCheckpoint, TrainingProgress
-from kube.client import Client
 from kube.clock import Clock
 from kube.errors import Forbidden, NotFound, Transient
 from kube.logs import MAX_BYTES
@@ -27,6 +26,7 @@ from pdj.text.status import draw_job
 from pdj.text.terminal import Screen
 from pdj.ui.detail import describe_job
 from tests.memory.builders import NOW, a_job, at, stamp
+from tests.unit.pdj.cluster import Cluster
 
 CLOCK_SECONDS = 100.0
 
@@ -39,29 +39,21 @@ class Still(Clock):
         return CLOCK_SECONDS
 
 
-class Logs:
-    """A client of a cluster with these logs by pod; what is an error is raised."""
+class Logs(Cluster):
+    """A cluster with these logs by pod; what is an error is raised."""
 
     def __init__(self, **by_pod: bytes | Exception) -> None:
-        self._by_pod = {name.replace("_", "-"): log for name, log in by_pod.items()}
+        super().__init__(logs={name.replace("_", "-"): log for name, log in by_pod.items()})
         self._lock = threading.Lock()
         self.asked: list[tuple[str, Raw]] = []
-        self.jobs: list[Raw] = []
 
     def read_log(self, path: str, query: Raw, _seconds: float) -> bytes:
         """The log as a kubelet sends it: its last lines, up to the limit."""
         pod = path.split("/")[-2].removeprefix("train-")
         with self._lock:
             self.asked.append((pod, query))
-        log = self._by_pod.get(pod, NotFound(f'pods "train-{pod}" not found'))
-        if isinstance(log, Exception):
-            raise log
-        lines = log.split(b"\n")[:-1][-query["tailLines"] :]
+        lines = self._found(self.logs, pod).split(b"\n")[:-1][-query["tailLines"] :]
         return b"".join(line + b"\n" for line in lines)[: query["limitBytes"]]
-
-    def list(self, path: str, *_: Any) -> tuple[list[Raw], str]:
-        """The jobs; no Events."""
-        return (self.jobs if path.endswith("/paddlejobs") else []), ""
 
 
 def log(*lines: tuple[float, str | bytes]) -> bytes:
@@ -82,7 +74,7 @@ def a_picture(phase: str = "Running", workers: int = 3, **template: Any) -> JobP
 
 def read(logs: Logs, picture: JobPicture | None = None) -> Any:
     """The training of a job with these logs."""
-    return read_training(cast("Client", logs), (picture or a_picture()).job, Still())
+    return read_training(logs, (picture or a_picture()).job, Still())
 
 
 def shown(logs: Logs) -> str:
@@ -138,7 +130,7 @@ def test_without_the_right_to_logs_the_operators_reading_is_shown():
     )
     status = replace(picture.job.status, attempt=1, progress=known)
     job = replace(picture.job, status=status)
-    training = read_training(cast(Client, Logs(worker_0=Forbidden("no right"))), job, Still())
+    training = read_training(Logs(worker_0=Forbidden("no right")), job, Still())
     assert training is not None
     shown = "  ".join(describe_training(training))
     assert shown == (
@@ -147,7 +139,7 @@ def test_without_the_right_to_logs_the_operators_reading_is_shown():
     )
     old = replace(known, last_output_time=stamp(-3600))
     job = replace(job, status=replace(status, progress=old))
-    training = read_training(cast(Client, Logs(worker_0=Forbidden("no right"))), job, Still())
+    training = read_training(Logs(worker_0=Forbidden("no right")), job, Still())
     assert training is not None and not training.is_suspicious, "the status may be old"
 
 
@@ -246,9 +238,9 @@ def test_nobody_is_named_without_grounds(seconds):
     ],
 )
 def test_explain_claims_no_more_than_is_known(language, cause, line):
-    client = cast("Client", Logs(worker_0=Transient("no answer")))
+    client = Logs(worker_0=Transient("no answer"))
     lines = draw_story(
-        build_story(client, a_picture(), language, read(cast("Logs", client))), language,
+        build_story(client, a_picture(), language, read(client)), language,
         Screen(has_colour=False).paint, NOW,
     )  # fmt: skip
     assert cause in lines
@@ -258,25 +250,25 @@ def test_explain_claims_no_more_than_is_known(language, cause, line):
 @pytest.mark.parametrize(("quiet", "hangs"), [(0, True), (1200, False)])
 def test_a_long_silence_that_nobody_announced_is_a_doubt(quiet, hangs):
     logs = Logs(worker_0=log((-600, f"paddlejob: step=7 quiet={quiet}")))
-    (why,) = build_story(cast("Client", logs), a_picture(), "en", read(logs)).whys
+    (why,) = build_story(logs, a_picture(), "en", read(logs)).whys
     assert ("may hang" in why.text.cause) is hangs
 
 
 def test_a_gang_that_forms_again_and_again_is_a_doubt():
     forming = "LAUNCH INFO 2026-01-02 03:04:05,678 Waiting peer ready..."
     logs = Logs(worker_0=log(*((90 + i, forming) for i in range(3))))
-    (why,) = build_story(cast("Client", logs), a_picture(), "en", read(logs)).whys
+    (why,) = build_story(logs, a_picture(), "en", read(logs)).whys
     assert "again and again" in why.text.cause
 
 
 def test_a_reader_rests_and_keeps_the_last_checkpoint():
     clock = Still()
     logs = Logs(worker_0=log((98, "paddlejob: step=7 checkpoint=5")))
-    reader, job = TrainingReader(cast("Client", logs), clock), a_picture().job
+    reader, job = TrainingReader(logs, clock), a_picture().job
     first = reader.read(job)
     assert reader.read(job) is first
     assert len(logs.asked) == 1
-    logs._by_pod["worker-0"] = log((99, "paddlejob: step=8"))
+    logs.logs["worker-0"] = log((99, "paddlejob: step=8"))
     clock.monotonic = lambda: CLOCK_SECONDS + 6  # type: ignore[method-assign]
     second = reader.read(job)
     assert second
@@ -301,7 +293,7 @@ def test_list_reads_a_line_for_each_running_job_only_if_asked(capsys):
         job["metadata"]["name"] = name
     odd = {"metadata": {"name": "odd"}, "spec": {"worker": 7}, "status": {"phase": "Running"}}
     logs = Logs(worker_0=TRAINS, other_worker_0=Forbidden(FORBIDDEN))
-    logs.jobs = [*jobs, odd]
+    logs.lists["paddlejobs"] = [*jobs, odd]
     for words, requests in (([], 0), (["--progress"], 2)):
         run_list(logs, *words)
         assert len(logs.asked) == requests
@@ -321,7 +313,7 @@ def test_list_shows_queues_if_asked(capsys):
     jobs = [a_picture("Running").raw, a_picture("Pending").raw]
     jobs[1]["metadata"].update(name="queued", labels={"kueue.x-k8s.io/queue-name": "team"})
     logs = Logs()
-    logs.jobs = jobs
+    logs.lists["paddlejobs"] = jobs
     run_list(logs, "--queue")
     table = [re.split(" {3,}", line) for line in capsys.readouterr().out.splitlines()]
     assert {row[0]: row[7] for row in table} == {"NAME": "QUEUE", "train": "-", "queued": "team"}
@@ -330,7 +322,7 @@ def test_list_shows_queues_if_asked(capsys):
 @pytest.mark.parametrize(("loss", "drawn"), [("0.5", 0.5), ("nan", None), ("inf", None)])
 def test_the_page_draws_only_a_loss_that_is_a_number(loss, drawn):
     logs = Logs(worker_0=log((99, f"step 3/9 loss: {loss}")))
-    message = describe_job(cast("Client", logs), a_picture(), "en", read(logs))
+    message = describe_job(logs, a_picture(), "en", read(logs))
     assert message["training"] == {
         "parts": ["step 3/9 (33 %)", f"loss {loss}", "last output 1s ago"],
         "percent": 33, "step": 3, "loss": drawn,

@@ -11,7 +11,7 @@ import pytest
 from api.objects import Raw
 from kube.errors import Forbidden
 from pdj.commands.restart import replace_job
-from tests.unit.pdj.test_code import JOBS, Cluster, placed
+from tests.unit.pdj.cluster import JOBS, Cluster, placed
 
 
 class Refusing(Cluster):
@@ -28,9 +28,7 @@ def closed(_text: str) -> None:
 
 def ended_by(cluster: Cluster, error: type[BaseException], is_closed: bool = False) -> list[str]:
     """What the command prints that ends so; its output may be closed."""
-    cluster.create = lambda path, body, *_: body  # type: ignore[method-assign]
-    cluster.objects[f"{JOBS}/mine"] = {**placed(), "kind": "PaddleJob"}
-    cluster.objects[f"{JOBS}/mine"]["metadata"]["uid"] = "1"
+    cluster.objects[f"{JOBS}/mine"] = placed(uid="1")
     printed: list[str] = []
     notes = SimpleNamespace(write=printed.append)
     screen = SimpleNamespace(write=closed) if is_closed else notes

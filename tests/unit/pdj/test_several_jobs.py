@@ -6,82 +6,27 @@ from typing import Any
 
 import pytest
 
-from api.objects import Raw
-from kube.client import STRICT
-from kube.errors import (
-    AlreadyExists,
-    ApiError,
-    Forbidden,
-    Invalid,
-    NotFound,
-    Unauthorized,
-    error_from_status,
-)
+from kube.errors import ApiError, Forbidden, Invalid, Unauthorized, error_from_status
 from pdj.commands import delete, logs, restart, resume, submit, suspend, wait
 from pdj.errors import Problem
 from pdj.gather import joblog
 from pdj.gather.jobs import JobPicture, NoOperator, get_job
 from pdj.session import Session
 from tests.memory.builders import a_job, a_pod
-
-JOBS = "/apis/batch.paddlepaddle.org/v1/namespaces/team/paddlejobs"
-GROUP = "batch.paddlepaddle.org/v1"
-SERVED = {"groups": [{"versions": [{"groupVersion": GROUP}]}], "kind": "APIGroupList"}
-KINDS = {"resources": [{"name": "paddlejobs"}], "kind": "APIResourceList"}
+from tests.unit.pdj.cluster import JOBS, SERVED, Cluster, placed
 
 
-class Cluster:
-    """The API server as the commands ask it; `refusals` are by name."""
-
-    def __init__(self, *names: str, is_served: bool = True, **refusals: ApiError) -> None:
-        self.names = list(names)
-        self.refusals = refusals
-        self.changed: list[str] = []
-        self.elsewhere: list[Raw] = []
-        self._groups = SERVED if is_served else {**SERVED, "groups": []}
-
-    def get(self, path: str) -> Raw:
-        if path in ("/apis", f"/apis/{GROUP}"):
-            return self._groups if path == "/apis" else KINDS
-        name = self._known(path)
-        return {"metadata": {"name": name, "namespace": "team", "uid": f"uid-{name}"}, "spec": {}}
-
-    def list(self, path: str, query: Raw) -> tuple[list[Raw], str]:
-        """The jobs of a name in all namespaces."""
-        assert path == "/apis/batch.paddlepaddle.org/v1/paddlejobs"
-        return [{"metadata": each} for each in self.elsewhere], ""
-
-    def merge_patch(self, path: str, body: Raw) -> Raw:
-        self.changed.append(self._known(path))
-        return body
-
-    def delete(self, path: str, uid: str) -> None:
-        self.changed.append(self._known(path))
-        self.names.remove(self.changed[-1])
-
-    def create(self, path: str, body: Raw, query: Raw | None = None) -> Raw:
-        name = self._allowed(body["metadata"]["name"])
-        if query == STRICT:
-            if name in self.names:
-                raise AlreadyExists("exists")
-            self.changed.append(name)
-        return body
-
-    def _known(self, path: str) -> str:
-        name = self._allowed(path.removeprefix(f"{JOBS}/"))
-        if name not in self.names:
-            raise NotFound("not found")
-        return name
-
-    def _allowed(self, name: str) -> str:
-        if name in self.refusals:
-            raise self.refusals[name]
-        return name
+def cluster_of(*names: str, **refusals: ApiError) -> Cluster:
+    """An API server with these jobs, which refuses others."""
+    made = Cluster()
+    made.objects |= {f"{JOBS}/{name}": placed(name, uid=f"uid-{name}") for name in names}
+    made.objects |= {f"{JOBS}/{name}": error for name, error in refusals.items()}
+    return made
 
 
 def session(cluster: Cluster, **options: Any) -> Session:
     """A command's, with this cluster for the real one."""
-    usual = {"namespace": "team", "wait": False, "timeout": None, "replace": False}
+    usual = {"namespace": "default", "wait": False, "timeout": None, "replace": False}
     made = Session(Namespace(**usual | {"dry_run": "none", "output": None} | options))
     made.__dict__["client"] = cluster
     return made
@@ -89,15 +34,15 @@ def session(cluster: Cluster, **options: Any) -> Session:
 
 @pytest.mark.parametrize("command", [delete, restart, resume, suspend])
 def test_the_jobs_after_a_missing_one_get_their_turn(command, capsys):
-    cluster = Cluster("first", "last")
+    cluster = cluster_of("first", "last")
     options = {"ignore_not_found": False, "orphans": False, "submit_again": False}
     assert command.run(session(cluster, jobs=["first", "none", "last"], **options)) == 1
     assert cluster.changed == ["first", "last"]
-    assert capsys.readouterr().err == "error: there is no job none in namespace team\n"
+    assert capsys.readouterr().err == "error: there is no job none in namespace default\n"
 
 
 def test_every_refusal_is_told(capsys):
-    cluster = Cluster("a", "b", "c", a=Forbidden("no a"), c=Forbidden("no\x1b c"))
+    cluster = cluster_of("b", a=Forbidden("no a"), c=Forbidden("no\x1b c"))
     assert suspend.run(session(cluster, jobs=["a", "b", "c"])) == 1
     assert cluster.changed == ["b"]
     said = ["error: not allowed: no a", "error: not allowed: no\\x1b c"]
@@ -106,48 +51,49 @@ def test_every_refusal_is_told(capsys):
 
 def test_what_fails_for_all_is_told_once():
     with pytest.raises(Unauthorized):
-        suspend.run(session(Cluster(a=Unauthorized("expired")), jobs=["a", "b"]))
+        suspend.run(session(cluster_of(a=Unauthorized("expired")), jobs=["a", "b"]))
+    bare = Cluster()
+    bare.objects["/apis"] = SERVED["/apis"] | {"groups": []}
     with pytest.raises(Exception, match="does not know PaddleJobs"):
-        suspend.run(session(Cluster(is_served=False), jobs=["a", "b"]))
+        suspend.run(session(bare, jobs=["a", "b"]))
 
 
 def test_an_api_that_is_only_about_to_be_served_is_told():
-    cluster = Cluster(new=error_from_status(404, {}, None))
+    cluster = cluster_of(new=error_from_status(404, {}, None))
     with pytest.raises(
         NoOperator, match=r"^HTTP 404, no Status: the API server has just begun to serve"
     ):
         submit.create_jobs(session(cluster), [{"metadata": {"name": "new"}}])
     with pytest.raises(NoOperator, match="has just begun to serve"):
-        get_job(cluster, "team", "new")  # type: ignore[arg-type]
+        get_job(cluster, "default", "new")
 
 
 def test_the_jobs_after_one_that_exists_are_submitted(capsys):
-    cluster = Cluster("old")
+    cluster = cluster_of("old")
     jobs = [{"metadata": {"name": name}, "spec": {}} for name in ("new", "old", "newer")]
     assert submit.create_jobs(session(cluster), jobs) == 1
     assert cluster.changed == ["new", "newer"]
     told = capsys.readouterr()
-    assert told.out.splitlines() == ["team/new created", "team/newer created"]
+    assert told.out.splitlines() == ["default/new created", "default/newer created"]
     assert told.err == (
-        "error: there is a job old in namespace team already: --replace deletes it and creates "
+        "error: there is a job old in namespace default already: --replace deletes it and creates "
         "this one\n"
     )
 
 
 def test_submit_replaces_a_job_of_the_same_name_if_asked_to(monkeypatch, capsys):
     monkeypatch.setattr(restart, "wait_until_gone", lambda *_: None)
-    cluster = Cluster("old")
+    cluster = cluster_of("old")
     job = {"metadata": {"name": "old"}, "spec": {"suspend": True}}
     assert submit.create_jobs(session(cluster, replace=True), [job]) == 0
     assert cluster.changed == ["old", "old"]  # deleted and created
-    assert capsys.readouterr().out == "team/old replaced\n"
+    assert capsys.readouterr().out == "default/old replaced\n"
 
 
 def test_job_of_that_name_in_another_namespace_is_named():
-    cluster = Cluster()
-    cluster.elsewhere = [{"namespace": "other"}]
-    with pytest.raises(Problem, match="no job moons in namespace team; there is one in other"):
-        get_job(cluster, "team", "moons")  # type: ignore[arg-type]
+    cluster = Cluster(paddlejobs=[{"metadata": {"namespace": "other"}}])
+    with pytest.raises(Problem, match="no job moons in namespace default; there is one in other"):
+        get_job(cluster, "default", "moons")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +104,7 @@ def test_job_of_that_name_in_another_namespace_is_named():
     ],
 )
 def test_a_refusal_names_the_job_of_several(refusal, told, capsys):
-    cluster = Cluster(bad=Invalid(refusal))
+    cluster = cluster_of(bad=Invalid(refusal))
     jobs = [{"metadata": {"name": name}, "spec": {}} for name in ("bad", "good")]
     assert submit.create_jobs(session(cluster), jobs) == 1
     assert cluster.changed == ["good"]
