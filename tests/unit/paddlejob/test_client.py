@@ -113,14 +113,6 @@ def test_the_job_of_a_function():
     assert container["env"] == [{"name": "A", "value": "1"}]
 
 
-def test_a_function_whose_name_no_job_can_have_needs_another():
-    def 训练() -> None: ...
-
-    assert build_training(given(训练, name="train"))["metadata"]["name"] == "train"
-    with pytest.raises(Problem, match="no job name can be made from '训练'"):
-        build_training(given(训练))
-
-
 def test_the_same_call_sends_the_same_code(tmp_path):
     (tmp_path / "more.py").write_text("A = 1\r\n")
     one, two, other = (
@@ -204,12 +196,6 @@ def test_submit_refuses_what_has_no_effect_alone(words):
         Client(kubeconfig="/no/such/kubeconfig").submit(job, **words)
 
 
-def test_a_folder_that_cannot_be_sent_is_refused(tmp_path):
-    (tmp_path / ".env").write_text("PASSWORD=1\n")
-    with pytest.raises(paddlejob.NotSendable, match=r"'.env': may be a secret"):
-        Client(kubeconfig="/no/such/kubeconfig").train(fit, image="python", code=tmp_path)
-
-
 def test_a_picture_is_escaped():
     raw = paddle_job("one", {"worker": (1, shell("true"))})
     raw["metadata"] |= {"namespace": EVIL, "uid": "1"}
@@ -274,8 +260,3 @@ def test_an_ended_job_that_is_not_created_again_can_be_submitted(
     cluster.error = None
     client.submit(file)
     assert cluster.get(f"{JOBS}/mine")["spec"] == raw["spec"]
-
-
-def test_packages_go_alone():
-    bundle = pack(given(requirements=["einops", "numpy"]), {})
-    assert bundle and bundle.requirements == b"einops\nnumpy\n"

@@ -63,23 +63,15 @@ nowhere"""
     print(json.dumps([lr, names, deep, total, paths.basename("a/b"), text, __name__]))
 
 
-if True:
-
-    def json() -> None:
-        """Named like a module, and indented."""
-        print("""a
-b""")
-
-
 def main(text: str) -> None:
     """Named like what programs begin with."""
     print(text)
 
 
-def run(files: dict[str, bytes], folder: Path) -> str:
+def run(files: dict[str, bytes], folder: Path, flag: str = "-I") -> str:
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    words = [sys.executable, "-I", str(folder / MAIN)]
+    words = [sys.executable, flag, str(folder / MAIN)]
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
@@ -177,17 +169,33 @@ def test_the_file_runs_alone(tmp_path):
     assert out == f'[0.5, ["\\u00e4", "\\ud800"], {{"a": 1}}, 4, "b", {text}, "__main__"]\n'
 
 
-@pytest.mark.parametrize(
-    ("function", "args", "out"), [(json, {}, "a\nb\n"), (main, {"text": "x"}, "x\n")]
-)
-def test_a_function_may_have_any_name(function, args, out, tmp_path):
-    assert run(pack_function(function, args), tmp_path) == out
+SENDABLE = {
+    **{
+        name: (name, f"def {name}():\n    print('called')\n", "called")
+        for name in ("main", "json", "pathlib", "open", "paddlejob_json", "paddlejob_file")
+    },
+    "indented": ("fit", 'if True:\n\n    def fit():\n        print("""a\nb""")\n', "a\nb"),
+    "odd characters": (
+        "fit", f"def fit():\n    print(ascii('{SEPARATORS}'))\n", ascii(SEPARATORS),
+    ),
+    "a dataclass": (
+        "fit",
+        "def fit():\n    from dataclasses import dataclass\n    @dataclass\n    class Point:\n"
+        "        x: int = 1\n    print(Point())\n",
+        "fit.<locals>.Point(x=1)",
+    ),
+    "given another name": (
+        "fit", "def fit():\n    print('fitted')\nfit.__name__ = 'my-training'\n", "fitted",
+    ),
+}  # fmt: skip
+"""By kind: a function's name, its source, and what it prints."""
 
 
-@pytest.mark.parametrize("name", ["json", "pathlib", "open", "paddlejob_json", "paddlejob_file"])
-def test_a_function_may_have_the_name_of_what_calls_it(name, tmp_path):
-    function = load(f"def {name}():\n    print('called')\n", name, tmp_path)
-    assert run(pack_function(function, {}), tmp_path) == "called\n"
+@pytest.mark.parametrize(("name", "source", "out"), SENDABLE.values(), ids=SENDABLE)
+def test_a_function_may_have_any_name_and_source(name, source, out, tmp_path):
+    files = pack_function(load(source, name, tmp_path), {})
+    (tmp_path / "job").mkdir()
+    assert run(files, tmp_path / "job") == f"{out}\n"
 
 
 def load(source: str, name: str, folder: Path) -> Callable[..., None]:
@@ -197,27 +205,6 @@ def load(source: str, name: str, folder: Path) -> Callable[..., None]:
     exec(compile(source, file, "exec"), names)
     function: Callable[..., None] = names[name]
     return function
-
-
-def test_the_whole_function_goes_whatever_characters_it_has(tmp_path):
-    source = f"def fit():\n    text = '{SEPARATORS}'\n    print(ascii(text))\n"
-    files = pack_function(load(source, "fit", tmp_path), {})
-    (tmp_path / "job").mkdir()
-    assert run(files, tmp_path / "job") == ascii(SEPARATORS) + "\n"
-
-
-def test_a_function_may_define_a_dataclass(tmp_path):
-    source = (
-        "def fit():\n    from dataclasses import dataclass\n    @dataclass\n    class Point:\n"
-        "        x: int = 1\n    print(Point())\n"
-    )
-    assert "Point(x=1)" in run(pack_function(load(source, "fit", tmp_path), {}), tmp_path)
-
-
-def test_a_function_that_was_given_another_name_is_called_by_its_own(tmp_path):
-    fit = load("def fit():\n    print('fitted')\n", "fit", tmp_path)
-    fit.__name__ = "my-training"
-    assert run(pack_function(fit, {}), tmp_path) == "fitted\n"
 
 
 def test_what_a_notebook_adds_to_python_is_not_in_the_job(tmp_path, monkeypatch):
@@ -231,12 +218,7 @@ def test_a_function_of_a_folder_is_called_as_it_is(tmp_path):
     (tmp_path / "steps" / "fit.py").write_text("def main(n):\n    print('fitted', n)\n")
     files = pack_reference("steps.fit:main", tmp_path, {"n": 2})
     assert "from steps.fit import main" in files[MAIN].decode()
-    (tmp_path / MAIN).write_bytes(files.pop(MAIN))
-    for name, content in files.items():
-        (tmp_path / name).write_bytes(content)
-    words = [sys.executable, MAIN]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout == "fitted 2\n"
+    assert run(files, tmp_path, "-B") == "fitted 2\n"
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,14 @@ from pathlib import Path
 import pytest
 
 import paddlejob
-from api.constants import API_VERSION, KIND, PLURAL
+from api.constants import PLURAL
 from api.objects import Raw
 from localcluster.client.kubeconfig import write_kubeconfig
 from paddlejob import Client, Job
 from tests.live.lab import paddle_job, shell
+from tests.unit.pdj.cluster import SERVED
 
 NAME = "<b>one"
-GROUP = {"name": API_VERSION.partition("/")[0], "versions": [{"groupVersion": API_VERSION}]}
-DISCOVERY: dict[str, Raw] = {
-    "/apis": {"kind": "APIGroupList", "groups": [GROUP]},
-    f"/apis/{API_VERSION}": {
-        "kind": "APIResourceList",
-        "resources": [{"name": PLURAL, "kind": KIND}],
-    },
-}
 MISSING = {"kind": "Status", "reason": "NotFound", "message": "it is not found", "code": 404}
 TIMEOUT = 5.0
 
@@ -42,7 +35,7 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Job]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = self.path.partition("?")[0]
-            answer = DISCOVERY.get(path) or {"items": [found] if found else []}
+            answer = SERVED.get(path) or {"items": [found] if found else []}
             if "/" in path.partition(f"{PLURAL}/")[1]:
                 answer = found or MISSING
             body = json.dumps(answer).encode()
