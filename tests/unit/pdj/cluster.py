@@ -2,16 +2,19 @@
 
 import copy
 import itertools
+import threading
+from collections.abc import Callable
 from typing import Any
 
 from api.constants import API_VERSION
 from api.objects import Raw, name_of, uid_of
 from kube.client import Client
 from kube.errors import AlreadyExists, NotFound
+from pdj.gather.jobs import JobPicture
 from tests.memory.builders import a_job
 
 JOBS = f"/apis/{API_VERSION}/namespaces/default/paddlejobs"
-SERVED = {
+SERVED: dict[str, Raw] = {
     "/apis": {"groups": [{"versions": [{"groupVersion": API_VERSION}]}], "kind": "APIGroupList"},
     f"/apis/{API_VERSION}": {"resources": [{"name": "paddlejobs"}], "kind": "APIResourceList"},
 }
@@ -84,3 +87,17 @@ class Cluster(Client):
         if isinstance(found, Exception):
             raise found
         return found
+
+
+class Watched:
+    """What is watched of a job, in place of a LiveJob."""
+
+    is_known = True
+
+    def __init__(self, picture: Callable[[], JobPicture | None]) -> None:
+        self.picture, self.changed = picture, threading.Event()
+
+    def __enter__(self) -> "Watched":
+        return self
+
+    def __exit__(self, *_: object) -> None: ...

@@ -67,8 +67,16 @@ def test_an_operator_of_the_jobs_namespace_is_read():
     assert "operator.log: default/pod is not read: " in files["problems.txt"]
 
 
-def test_headers_of_probes_are_left_out_as_variables_are():
-    headers = [{"name": "Authorization", "value": "secret"}]
-    pod = {"containers": [{"livenessProbe": {"httpGet": {"httpHeaders": headers}}}]}
-    assert "secret" not in str(redact(pod))
-    assert REDACTED in str(redact(pod))
+def test_values_of_variables_and_of_headers_are_hidden_wherever_they_stand():
+    env = [{"name": "KEY", "value": "secret"}, {"name": "REF", "valueFrom": {"fieldRef": {}}}]
+    applied = "kubectl.kubernetes.io/last-applied-configuration"
+    probe = {"httpGet": {"httpHeaders": [{"name": "Authorization", "value": "secret"}]}}
+    obj: Raw = {
+        "metadata": {"annotations": {applied: "secret", "a": "b"}},
+        "spec": [{"env": env, "livenessProbe": probe}],
+    }
+    hidden = redact(obj)
+    assert "secret" not in str(hidden)
+    assert hidden["metadata"]["annotations"] == {"a": "b"}
+    assert hidden["spec"][0]["env"][0] == {"name": "KEY", "value": REDACTED}
+    assert obj["spec"][0]["env"][0]["value"] == "secret"

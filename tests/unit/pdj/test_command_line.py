@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -22,6 +21,7 @@ HEAVY = (
     "yaml.cyaml",
     "reconcile",
 )
+LOCAL = ("run", "--local", "/no/such/job.yaml")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -62,6 +62,15 @@ def test_every_command_tells_how_it_is_used(name):
         (["delete", "x", "--", "y"], 2, "only run takes a program's words after --"),
         (["status", "paddlejobs.batch.paddlepaddle.org/x"], 1, "no cluster"),
         (["--kubeconfig", "/no/such", "list"], 1, "cannot read the kubeconfig"),
+        (["--context", "x", *LOCAL, "--ps", "1"], 2, "error: --ps, --context: --local runs"),
+        *(
+            ([*LOCAL, *words.split()], 2, f"error: {words.split()[0]}: --local runs the job of its")
+            for words in (
+                *("--name x", "--workers 1", "--ps 0", "--env A=b", "--limits cpu=1"),
+                *("--requests cpu=1", "--backoff-limit 0", "--intranet PodIP", "--dry-run client"),
+                *("--clean-pod-policy Never", "--output yaml", "--context x", "--kubeconfig x"),
+            )
+        ),
     ],
     ids=str,
 )
@@ -76,23 +85,6 @@ def test_exit_codes(words, code, says, monkeypatch, capsys):
     assert BUG not in notes
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        *(["--name", "x"], ["--workers", "1"], ["--ps", "0"], ["--env", "A=b"]),
-        *(["--limits", "cpu=1"], ["--requests", "cpu=1"], ["--backoff-limit", "0"]),
-        *(["--intranet", "PodIP"], ["--clean-pod-policy", "Never"], ["--dry-run", "client"]),
-        *(["--output", "yaml"], ["--context", "x"], ["--kubeconfig", "x"]),
-    ],
-    ids=" ".join,
-)
-def test_a_local_run_refuses_what_it_would_pass_over(words, capsys):
-    assert main(["run", "--local", "/no/such/job.yaml", *words]) == 2
-    assert capsys.readouterr().err == (
-        f"error: {words[0]}: --local runs the job of its file as it is\n"
-    )
-
-
 def test_ctrl_c_may_come_while_modules_are_imported(monkeypatch):
     class Interrupted:
         def find_spec(self, name: str, *_: object) -> None:
@@ -104,11 +96,6 @@ def test_ctrl_c_may_come_while_modules_are_imported(monkeypatch):
     with pytest.raises(SystemExit) as ended:
         run()
     assert ended.value.code == 130
-
-
-def test_options_before_the_command_count_too(capsys):
-    assert main(["--context", "x", "run", "--local", "/no/such/job.yaml", "--ps", "1"]) == 2
-    assert capsys.readouterr().err.startswith("error: --ps, --context: ")
 
 
 @pytest.mark.parametrize("command", ["submit", "lint", "render", "convert"])
@@ -138,30 +125,22 @@ def test_several_files_are_rendered_and_converted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "says"),
+    ("words", "beginning", "code", "says"),
     [
-        (["lint"], 0, "no-resources"),
-        (["render"], 0, "name: train-xxxxx-worker-0"),
-        (["submit", "--dry-run=client", "-o", "name"], 0, "/train-\n"),
-        (["submit", "--dry-run=client"], 0, "train- would be created"),
+        (["lint"], "train-", 0, "no-resources"),
+        (["render"], "train-", 0, "name: train-xxxxx-worker-0"),
+        (["submit", "--dry-run=client", "-o", "name"], "train-", 0, "/train-\n"),
+        (["submit", "--dry-run=client"], "train-", 0, "train- would be created"),
+        *((["lint"], each, 1, "metadata.") for each in ("Train-", "1-", "-", "a" * 58)),
     ],
     ids=str,
 )
-def test_a_job_may_leave_its_name_to_the_api_server(words, code, says, tmp_path):
+def test_a_job_may_leave_its_name_to_the_api_server(words, beginning, code, says, tmp_path):
     job = a_job().with_workers(1).build()
     file = tmp_path / "job.json"
-    file.write_text(json.dumps({**job, "metadata": {"generateName": "train-"}}))
+    file.write_text(json.dumps({**job, "metadata": {"generateName": beginning}}))
     done = run_pdj(*words, str(file), kubeconfig="/nowhere")
     assert (done.code, says in done.out) == (code, True), done
-
-
-@pytest.mark.parametrize("prefix", ["Train-", "1-", "-", "a" * 58])
-def test_lint_finds_beginnings_of_names_that_no_job_may_have(prefix, tmp_path):
-    job = a_job().with_workers(1).build()
-    file = tmp_path / "job.json"
-    file.write_text(json.dumps({**job, "metadata": {"generateName": prefix}}))
-    done = run_pdj("lint", str(file), kubeconfig="/nowhere")
-    assert (done.code, "metadata." in done.out) == (1, True), done
 
 
 def test_nothing_heavy_is_imported_for_a_status():
@@ -176,12 +155,6 @@ def test_nothing_heavy_is_imported_for_a_status():
     assert not set(HEAVY) & set(told.stdout.split())
 
 
-def test_completion_of_commands_and_options():
-    assert complete(["su"]) == (["submit", "suspend"], 4)
-    assert "--follow" in complete(["logs", "x", "--fo"])[0]
-    assert complete(["lint", ""]) == ([], 0)
-
-
 @pytest.mark.parametrize(
     ("words", "candidates"),
     [
@@ -194,49 +167,37 @@ def test_completion_of_commands_and_options():
         (["status", "--kubeconfig", "x"], ([], 0)),
         (["run", "--local", "x"], ([], 0)),
         (["list", ""], ([], 4)),
+        (["su"], (["submit", "suspend"], 4)),
+        (["logs", "x", "--fo"], (["--follow"], 4)),
+        (["lint", ""], ([], 0)),
+        (["status", ""], ([], 4)),  # without a cluster
     ],
     ids=str,
 )
-def test_completion_of_what_an_option_takes(words, candidates, capsys):
+def test_completion_of_commands_options_and_what_they_take(words, candidates, capsys, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", "/nowhere")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     assert complete(words) == candidates
     assert capsys.readouterr() == ("", "")
 
 
-def test_completion_without_a_cluster_is_silent(monkeypatch):
-    monkeypatch.setenv("KUBECONFIG", "/nowhere")
-    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    assert complete(["status", ""]) == ([], 4)
-
-
 @pytest.mark.parametrize(
-    ("closed", "words", "code"),
+    ("closed", "words", "code", "says"),
     [
-        (">&-", "completion bash", 0),
-        ("2>&-", "lint /no/such", 2),
-        ("<&-", "lint -", 2),
-        ("<&- >&- 2>&-", "list", 1),
+        (">&-", "completion bash", 0, ""),
+        ("2>&-", "lint /no/such", 2, ""),
+        ("<&-", "lint -", 2, "error: "),
+        ("<&- >&- 2>&-", "list", 1, ""),
+        (">/dev/full", "completion bash", 1, "error: No space left on device\n"),
     ],
 )
-def test_streams_may_be_closed(closed, words, code):
+def test_streams_may_be_closed_or_full(closed, words, code, says):
     line = f'"{sys.executable}" -m pdj {words} {closed}'
     done = subprocess.run(
-        ["sh", "-c", line], env=environment("/no/where"), capture_output=True, check=False
+        ["sh", "-c", line], env=environment("/no/where"), capture_output=True, text=True
     )
-    assert (done.returncode, b"Traceback" in done.stderr, BUG in done.stderr.decode()) == (
-        code,
-        False,
-        False,
-    )
-
-
-def test_a_full_disk_is_one_line():
-    words = [sys.executable, "-m", "pdj", "completion", "bash"]
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            words, cwd=CHECKOUT, env=environment(), stdout=full, stderr=subprocess.PIPE, check=False
-        )
-    assert done.returncode == 1
-    assert done.stderr.decode().splitlines() == ["error: No space left on device"]
+    assert (done.returncode, BUG in done.stderr) == (code, False)
+    assert done.stderr.startswith(says) and len(done.stderr.splitlines()) == bool(says)
 
 
 def test_a_bug_is_one_line_and_its_place_can_be_shown(monkeypatch, capsys):

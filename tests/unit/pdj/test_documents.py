@@ -11,7 +11,6 @@ from pdj.documents.convert import convert
 from pdj.documents.quantities import is_quantity
 from pdj.documents.reader import Document
 from pdj.errors import Usage
-from pdj.gather.bundle import REDACTED, redact
 from tests.memory.builders import a_job, a_template
 
 
@@ -126,17 +125,6 @@ def test_kubeflows_master_is_one_worker_more():
 def test_what_is_no_job_is_refused(value):
     with pytest.raises(Usage, match="cannot be converted"):
         convert(value)
-
-
-def test_values_of_variables_are_hidden_wherever_they_stand():
-    env = [{"name": "KEY", "value": "secret"}, {"name": "REF", "valueFrom": {"fieldRef": {}}}]
-    applied = "kubectl.kubernetes.io/last-applied-configuration"
-    obj = {"metadata": {"annotations": {applied: "secret", "a": "b"}}, "spec": [{"env": env}]}
-    hidden = redact(obj)
-    assert "secret" not in str(hidden)
-    assert hidden["metadata"]["annotations"] == {"a": "b"}
-    assert hidden["spec"][0]["env"][0] == {"name": "KEY", "value": REDACTED}
-    assert obj["spec"][0]["env"][0]["value"] == "secret"  # type: ignore[index]
 
 
 @pytest.mark.parametrize(

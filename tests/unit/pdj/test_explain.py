@@ -263,14 +263,14 @@ class Queues(Cluster):
 
     def __init__(self, *conditions: Raw) -> None:
         super().__init__()
-        workload = {"status": {"conditions": conditions}} if conditions else Forbidden("hidden")
         pending = {"metadata": {"name": WORKLOAD}, "positionInLocalQueue": 1}
         places = {"items": [{"metadata": {"name": "other"}}, pending]}
-        self.objects = {
-            f"{OWN_WORKLOADS}/{WORKLOAD}": workload,
-            f"{OF_NAMESPACE}/localqueues/team": {"spec": {"clusterQueue": "lender"}},
-            f"{VISIBILITY}/localqueues/team/pendingworkloads": places,
-        }
+        if conditions:
+            self.objects = {
+                f"{OWN_WORKLOADS}/{WORKLOAD}": {"status": {"conditions": conditions}},
+                f"{OF_NAMESPACE}/localqueues/team": {"spec": {"clusterQueue": "lender"}},
+                f"{VISIBILITY}/localqueues/team/pendingworkloads": places,
+            }
         self.visible: tuple[str, ...] = (OWN_WORKLOADS,)
         self.holders = 1
 

@@ -1,8 +1,6 @@
 """`logs`: what is said where there is nothing to print, or not yet."""
 
-import threading
 from argparse import ArgumentParser
-from typing import Any
 
 import pytest
 
@@ -15,7 +13,7 @@ from pdj.gather.merge import Line, Source
 from pdj.session import Session
 from reconcile.build.kept_log import pack_log
 from tests.memory.builders import a_job, a_pod, stamp
-from tests.unit.pdj.cluster import Cluster
+from tests.unit.pdj.cluster import Cluster, Watched
 
 
 def session(*words: str) -> Session:
@@ -81,43 +79,16 @@ def test_what_was_kept_of_an_ended_attempt_is_shown(monkeypatch, capsys, pod, sh
     assert capsys.readouterr().out == shown
 
 
-class Nothing:
-    """What is watched of a job that is not there."""
-
-    is_known = True
-
-    def __init__(self, *_: Any) -> None:
-        self.changed = threading.Event()
-
-    def __enter__(self) -> "Nothing":
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def picture(self) -> JobPicture | None:
-        return None
-
-
-class Deleted(Nothing):
-    """What is watched of a job that goes after a first look."""
-
-    def __init__(self, *_: Any) -> None:
-        super().__init__()
-        self._pictures = [JobPicture(a_job().with_workers(1).build())]
-
-    def picture(self) -> JobPicture | None:
-        return self._pictures.pop() if self._pictures else None
-
-
 def test_following_does_not_wait_for_a_job_that_is_deleted(monkeypatch, capsys):
-    monkeypatch.setattr(logs, "LiveJob", Deleted)
+    pictures = iter([JobPicture(a_job().with_workers(1).build())])
+    monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: next(pictures, None)))
     with pytest.raises(Problem, match="has been deleted"):
         logs.run(session("-f"))
     assert capsys.readouterr().err == ""
 
 
 def test_following_says_that_it_waits_for_the_job(monkeypatch, capsys):
-    monkeypatch.setattr(logs, "LiveJob", Nothing)
+    monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: None))
     with pytest.raises(TimedOut, match=r"^train: not within 0\.3 s$"):
         logs.run(session("-f", "--timeout", "0.3"))
     said = capsys.readouterr()
@@ -127,7 +98,7 @@ def test_following_says_that_it_waits_for_the_job(monkeypatch, capsys):
 
 def test_a_log_that_never_pauses_is_followed_until_the_timeout(monkeypatch, capsys):
     line = Line(0, "", Source("train-worker-0", "uid", "worker", 0, 1, "main"), b"on and on")
-    monkeypatch.setattr(logs, "LiveJob", Nothing)
+    monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: None))
     monkeypatch.setattr(JobLog, "take", lambda *_: [line])
     with pytest.raises(TimedOut):
         logs.run(session("-f", "--timeout", "0.1"))

@@ -57,22 +57,19 @@ def test_what_is_no_moment_is_refused(text):
         parse_moment(text)
 
 
-def test_lines_that_come_again_after_a_break_are_dropped():
+@pytest.mark.parametrize(
+    "reads",
+    [
+        [([1, 2, 2, 3, 3], [1, 2, 2, 3, 3]), ([2, 2, 3, 3, 3, 4], [3, 4])],
+        [([5, 5], [5, 5]), ([5, 5, 5], [5]), ([5, 5, 5, 5], [5])],
+    ],
+    ids=["once", "twice within the same moment"],
+)
+def test_lines_that_come_again_after_a_break_are_dropped(reads):
     position = Position()
-    first = [m for m in (1, 2, 2, 3, 3) if position.is_new(m)]
-    position.rewind()
-    again = [m for m in (2, 2, 3, 3, 3, 4) if position.is_new(m)]
-    assert first == [1, 2, 2, 3, 3]
-    assert again == [3, 4]
-
-
-def test_a_second_break_within_the_same_moment_loses_nothing():
-    position = Position()
-    assert [m for m in (5, 5) if position.is_new(m)] == [5, 5]
-    position.rewind()
-    assert [m for m in (5, 5, 5) if position.is_new(m)] == [5]
-    position.rewind()
-    assert [m for m in (5, 5, 5, 5) if position.is_new(m)] == [5]
+    for moments, new in reads:
+        assert [moment for moment in moments if position.is_new(moment)] == new
+        position.rewind()
 
 
 def test_lines_wait_for_the_logs_that_have_shown_none():

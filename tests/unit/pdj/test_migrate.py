@@ -101,13 +101,6 @@ def test_steps_stop_the_former_operator_first_and_start_ours_last():
     assert not [command for command in commands if "delete" in command and "crd" in command]
 
 
-def test_second_move_stops_nothing_and_changes_no_job():
-    (ours,) = (obj for obj in build_operator(Ours()) if obj["kind"] == "Deployment")
-    moved = a_job().with_workers(1).build()
-    steps = plan([moved], [ours], Files(CRD_FILE, "ours.yaml"))
-    assert [step.arguments[0] for step in steps] == ["apply", "apply", "apply", "-n"]
-
-
 class Jobs:
     """Stored jobs. While one is patched, `meanwhile` happens."""
 

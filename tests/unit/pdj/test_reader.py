@@ -48,26 +48,28 @@ def test_every_field_has_its_line(tmp_path):
     assert document.line_of(("spec", "missing", "deeper")) == 4
 
 
-def test_merges_and_aliases_are_written_out(tmp_path):
-    (document,) = read(tmp_path, "p: &p {a: 1, b: 2}\nq: {<<: *p, b: 3}\nr: *p\n")
-    assert document.value == {"p": {"a": 1, "b": 2}, "q": {"a": 1, "b": 3}, "r": {"a": 1, "b": 2}}
-
-
-def test_what_is_merged_below_a_field_counts_as_for_kubectl(tmp_path):
-    (document,) = read(tmp_path, "p: &p {a: 1}\nq: &q {a: 2, b: 2}\nr: {a: 3, <<: [*p, *q]}\n")
-    assert document.value["r"] == {"a": 1, "b": 2}
-
-
-def test_a_key_that_stands_twice_is_noted(tmp_path):
-    (document,) = read(tmp_path, "a: 1\nb: 2\na: 3\n")
-    assert document.value["a"] == 3
-    assert document.doubled == ((3, "a"),)
-
-
-def test_a_key_in_place_of_a_merged_one_stands_once(tmp_path):
-    (document,) = read(tmp_path, "p: &p {a: 1}\nq:\n  <<: *p\n  a: 2\n")
-    assert document.value["q"] == {"a": 2}
-    assert document.doubled == ()
+@pytest.mark.parametrize(
+    ("text", "value", "doubled"),
+    [
+        (
+            "p: &p {a: 1, b: 2}\nq: {<<: *p, b: 3}",
+            {"p": {"a": 1, "b": 2}, "q": {"a": 1, "b": 3}},
+            (),
+        ),
+        ("p: &p {a: 1, b: 2}\nr: *p", {"p": {"a": 1, "b": 2}, "r": {"a": 1, "b": 2}}, ()),
+        (
+            "p: &p {a: 1}\nq: &q {a: 2, b: 2}\nr: {a: 3, <<: [*p, *q]}",
+            {"p": {"a": 1}, "q": {"a": 2, "b": 2}, "r": {"a": 1, "b": 2}},
+            (),
+        ),
+        ("a: 1\nb: 2\na: 3", {"a": 3, "b": 2}, ((3, "a"),)),
+        ("p: &p {a: 1}\nq:\n  <<: *p\n  a: 2", {"p": {"a": 1}, "q": {"a": 2}}, ()),
+    ],
+    ids=["merged", "aliased", "merged below a field", "twice", "in place of a merged one"],
+)
+def test_merged_and_repeated_keys_count_as_for_kubectl(tmp_path, text, value, doubled):
+    (document,) = read(tmp_path, f"{text}\n")
+    assert (document.value, document.doubled) == (value, doubled)
 
 
 def bomb() -> str:

@@ -1,6 +1,5 @@
 """Commands for several jobs: one that fails keeps none of the others from its turn."""
 
-import threading
 from argparse import Namespace
 from typing import Any
 
@@ -13,7 +12,7 @@ from pdj.gather import joblog
 from pdj.gather.jobs import JobPicture, NoOperator, get_job
 from pdj.session import Session
 from tests.memory.builders import a_job, a_pod
-from tests.unit.pdj.cluster import JOBS, SERVED, Cluster, placed
+from tests.unit.pdj.cluster import JOBS, SERVED, Cluster, Watched, placed
 
 
 def cluster_of(*names: str, **refusals: ApiError) -> Cluster:
@@ -116,36 +115,22 @@ def test_waiting_tells_why_a_job_has_failed(monkeypatch, capsys):
     status = {"phase": "Failed", "conditions": [failed | {"type": "Pending"}, failed]}
     picture = JobPicture({"metadata": {"name": "bad"}, "status": status})
 
-    class Live:
-        changed = threading.Event()
-        __enter__, __exit__ = (lambda self: self), (lambda *_: None)
-
-        def picture(self) -> JobPicture:
-            return picture
-
-    monkeypatch.setattr(wait, "LiveJob", lambda *_, **__: Live())
+    monkeypatch.setattr(wait, "LiveJob", lambda *_, **__: Watched(lambda: picture))
     assert wait.wait_for_end(session(Cluster()), "bad") == 1
     assert capsys.readouterr().err == "bad: Failed: PodFailed: oh\\x1b …\n"
 
 
 @pytest.mark.parametrize("has_right", [True, False])
 def test_a_job_whose_logs_cannot_be_followed_is_waited_for(has_right, monkeypatch, capsys):
-    class Live:
-        changed, is_known = threading.Event(), True
-        __enter__, __exit__ = (lambda self: self), (lambda *_: None)
-
-        def __init__(self, phase: str) -> None:
-            self.phase = phase
-
-        def picture(self) -> JobPicture:
-            if self.phase == "Running" and not has_right:
-                raise Forbidden("no pods/log")
-            job = a_job("new").with_workers(1).with_status(phase=self.phase).build()
-            return JobPicture(job, (a_pod(job).running().build(),))
+    def picture(phase: str) -> JobPicture:
+        if phase == "Running" and not has_right:
+            raise Forbidden("no pods/log")
+        job = a_job("new").with_workers(1).with_status(phase=phase).build()
+        return JobPicture(job, (a_pod(job).running().build(),))
 
     monkeypatch.setattr(joblog, "MAX_LOGS", 0)
-    monkeypatch.setattr(logs, "LiveJob", lambda *_: Live("Running"))
-    monkeypatch.setattr(wait, "LiveJob", lambda *_, **__: Live("Completed"))
+    monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: picture("Running")))
+    monkeypatch.setattr(wait, "LiveJob", lambda *_, **__: Watched(lambda: picture("Completed")))
     job = {"metadata": {"name": "new"}, "spec": {}}
     made = session(Cluster(), wait=True)
     assert submit.create_jobs(made, [job]) == 0
