@@ -92,7 +92,6 @@ def test_images_are_added_to_a_running_cluster(running: Running, tmp_path: Path)
     [
         pytest.param(["add", "mine=/no/such"], "no such folder: /no/such", id="folder"),
         pytest.param(["add", "Mine=/tmp"], "not an image name: Mine", id="name"),
-        pytest.param(["add", "mine"], "not NAME=FOLDER: mine", id="no folder"),
         pytest.param(["add", "m=/tmp", "--requirements", "/no/such"], "/no/such", id="packages"),
         pytest.param(["remove", "mine"], "no image mine was added", id="unknown"),
         pytest.param(["add", "m=/tmp", "--name", "x"], "no cluster x is running", id="not running"),

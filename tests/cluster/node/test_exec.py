@@ -1,14 +1,14 @@
 """`kubectl exec`, `cp` and `port-forward` against the node."""
 
-import http.client
+import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import termios
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +20,16 @@ from tests.live.nodepods import DEADLINE_SECONDS, Pods, container_processes, pyt
 SENT = os.urandom(5_000_000)
 """More than the buffers on its way hold."""
 SERVER = """
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import socketserver
 
-class Handler(BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+class Echo(socketserver.BaseRequestHandler):
+    def handle(self):
+        while data := self.request.recv(65536):
+            self.request.sendall(data)
 
-ThreadingHTTPServer(("127.0.0.1", 8000), Handler).serve_forever()
+socketserver.ThreadingTCPServer(("127.0.0.1", 8000), Echo).serve_forever()
 """
-"""Sends back what it gets, and listens for its own pod only."""
+"""Sends back what it gets until that ends, and listens for its own pod only."""
 PROBE = 'import socket; socket.create_connection(("127.0.0.1", 8000)).close()'
 
 
@@ -137,7 +134,7 @@ def test_files_go_in_and_come_out(box: Pods, tmp_path: Path) -> None:
     assert back.read_bytes() == SENT
 
 
-@contextmanager
+@contextlib.contextmanager
 def forwarding(pods: Pods, port: int) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     arguments = ("port-forward", "pod/server", f":{port}", "--address=127.0.0.1")
     with start(pods, *arguments) as process:
@@ -151,28 +148,33 @@ def forwarding(pods: Pods, port: int) -> Iterator[tuple[subprocess.Popen[bytes],
             process.kill()
 
 
-def post(port: int, body: bytes) -> bytes:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE_SECONDS)
-    connection.request("POST", "/", body)
-    answer = connection.getresponse().read()
-    connection.close()
-    return answer
+def exchange(port: int, sent: bytes) -> bytes:
+    """What comes back until its end; a thread sends, for buffers do not hold all."""
+    with socket.create_connection(("127.0.0.1", port), DEADLINE_SECONDS) as connection:
+
+        def send() -> None:
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
+
+        with ThreadPoolExecutor(1) as sender:
+            sender.submit(send)
+            return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
-def test_a_forwarded_port_reaches_the_pods_own_server(pods: Pods) -> None:
+def test_a_forwarded_port_reaches_the_pods_own_server_until_both_ends_have_ended(pods):
     probe = {"exec": {"command": ["python", "-c", PROBE]}, "periodSeconds": 1}
     pods.create("server", python(SERVER, readinessProbe=probe))
     pods.wait_ready("server")
     bodies = [SENT, *(bytes([number]) * 100_000 for number in range(7))]
     with forwarding(pods, 8000) as (_, port), ThreadPoolExecutor(len(bodies)) as threads:
-        assert [*threads.map(lambda body: post(port, body), bodies)] == bodies
+        assert [*threads.map(lambda body: exchange(port, body), bodies)] == bodies
 
 
 def test_a_port_that_nobody_listens_on_is_refused(pods: Pods) -> None:
     pods.create("server", shell("sleep 3600"))
     pods.wait_ready("server")
     with forwarding(pods, 8001) as (process, port):
-        with pytest.raises((http.client.HTTPException, ConnectionError)):
-            post(port, b"")
+        with contextlib.suppress(ConnectionError):
+            assert exchange(port, b"") == b""
         assert process.stderr is not None
         assert "onnection refused" in process.stderr.readline().decode()

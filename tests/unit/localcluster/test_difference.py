@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +16,28 @@ from localcluster.machine.report import run_to_end
 from tests.live.wheel import write_wheel
 
 
-@pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
     """An environment, and one that was made after its requirements had changed."""
+    tmp_path = tmp_path_factory.mktemp("made")
     write_wheel(tmp_path, "kept", "1.0")
     write_wheel(tmp_path, "changed", "1.0", needs="helper")
     write_wheel(tmp_path, "changed", "2.0", needs='helper; extra == "more"')
     write_wheel(tmp_path, "helper", "1.0")
     write_wheel(tmp_path, "dropped", "1.0")
-    for name, value in {"NO_INDEX": "1", "FIND_LINKS": str(tmp_path)}.items():
-        monkeypatch.setenv(f"PIP_{name}", value)
     found = []
-    for number, text in enumerate(
-        ("kept\nchanged==1.0\ndropped\n", "kept  # as before\nchanged==2.0")
-    ):
-        file = tmp_path / "requirements.txt"
-        file.write_text(text)
-        recipe = Recipe("mine", ["--requirement", str(file)], lines=plain_lines(file))
-        path = tmp_path / "cache" / f"packages-{number:012}"
-        found.append(ensure_installed(path, recipe, lambda _said: None))
-    return found[0], found[1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PIP_NO_INDEX", "1")
+        patch.setenv("PIP_FIND_LINKS", str(tmp_path))
+        for number, text in enumerate(
+            ("kept\nchanged==1.0\ndropped\n", "kept  # as before\nchanged==2.0")
+        ):
+            file = tmp_path / "requirements.txt"
+            file.write_text(text)
+            recipe = Recipe("mine", ["--requirement", str(file)], lines=plain_lines(file))
+            path = tmp_path / "cache" / f"packages-{number:012}"
+            found.append(ensure_installed(path, recipe, lambda _said: None))
+        yield found[0], found[1]
 
 
 def modules(environment: Path) -> dict[str, str]:

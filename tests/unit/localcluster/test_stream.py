@@ -20,8 +20,6 @@ from localcluster.node.stream.forward import Forward
 
 SECONDS = 30.0
 SYN_REPLY = 0x8003 << 16 | spdy.SYN_REPLY
-SENT = bytes(range(256)) * 4096
-"""More than the buffers of a connection hold."""
 
 
 class Client:
@@ -137,10 +135,6 @@ def open_report(streams: list[int]) -> int:
     return os.open(os.devnull, os.O_RDONLY)
 
 
-def test_the_dictionary_is_that_of_the_protocol():
-    assert zlib.adler32(spdy.DICTIONARY) == 0xE3C6A7C2  # as each stream of headers names it
-
-
 def test_headers_that_grow_without_end_are_refused():
     deflate = zlib.compressobj(zdict=spdy.DICTIONARY)
     block = deflate.compress(bytes(1 << 20)) + deflate.flush(zlib.Z_SYNC_FLUSH)
@@ -199,39 +193,6 @@ def kubectl() -> Iterator[Kubectl]:
     thread.join(SECONDS)
     client.close()
     assert not thread.is_alive()
-
-
-def test_bytes_go_both_ways_until_both_ends_have_ended(kubectl):
-    with socket.create_server(("127.0.0.1", 0)) as pod:
-        port = pod.getsockname()[1]
-        echo = threading.Thread(target=send_back, args=[pod])
-        echo.start()
-        kubectl.open(1, "error", port)
-        kubectl.open(3, "data", port)
-        send = threading.Thread(target=send_all, args=[kubectl])
-        send.start()
-        received = {1: b"", 3: b""}
-        ended: set[int] = set()
-        while ended != {1, 3}:
-            stream, is_last, body = kubectl.receive()
-            received[stream] += body
-            ended |= {stream} if is_last else set()
-        for thread in (echo, send):
-            thread.join(SECONDS)
-        assert received == {1: b"", 3: SENT}
-
-
-def send_back(pod: socket.socket) -> None:
-    connection, _ = pod.accept()
-    with connection:
-        while data := connection.recv(65536):
-            connection.sendall(data)
-
-
-def send_all(kubectl: Kubectl) -> None:
-    for start in range(0, len(SENT), 32768):
-        kubectl.send(spdy.data(3, SENT[start : start + 32768]))
-    kubectl.send(spdy.data(3, b"", is_last=True))
 
 
 def test_a_stream_that_is_reset_leaves_the_pod(kubectl):
