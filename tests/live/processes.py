@@ -1,42 +1,69 @@
 """What runs on this machine, as /proc tells it."""
 
+import contextlib
 import ssl
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 
+def each_process() -> Iterator[Path]:
+    """The folder of every process; what is read below it may be gone."""
+    return Path("/proc").glob("[0-9]*")
+
+
+def command_line(process: int | str) -> str:
+    """The words with which a process was started; nothing if it has ended."""
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    return b" ".join(words).decode(errors="replace")
+
+
 def command_lines() -> str:
-    lines = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            lines.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:
-            continue
-    return "\n".join(lines)
+    return "\n".join(command_line(process.name) for process in each_process())
 
 
-def pid_of(program: str, folder: str) -> int:
+def pid_of(program: str, folder: Path) -> int:
     """The process of this program that works below this folder, not its guard."""
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            first = (process / "cmdline").read_text().split("\0")[0]
-            if first.endswith(program) and str((process / "cwd").resolve()).startswith(folder):
-                return int(process.name)
-        except OSError:
-            continue
-    raise AssertionError(f"no {program} in {folder}")
+    lines = ((pid, command_line(pid).partition(" ")[0]) for pid in processes_in(folder))
+    return next(pid for pid, first in lines if first.endswith(program))
 
 
 def processes_in(folder: Path) -> list[int]:
     """Those that work in the folder: all of a cluster do, the guards as well."""
     found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
+    for process in each_process():
+        with contextlib.suppress(OSError):
             if (process / "cwd").resolve().is_relative_to(folder):
                 found.append(int(process.name))
-        except OSError:
-            continue
+    return found
+
+
+def with_variables(*variables: str) -> list[int]:
+    """Those in whose environment all of these stand, as NAME=VALUE."""
+    wanted, found = {each.encode() for each in variables}, []
+    for process in each_process():
+        with contextlib.suppress(OSError):
+            if wanted <= {*(process / "environ").read_bytes().split(b"\0")}:
+                found.append(int(process.name))
+    return found
+
+
+def descendants(process: int) -> list[int]:
+    """Everything below a process, oldest first."""
+    parents = {}
+    for each in each_process():
+        with contextlib.suppress(OSError):
+            words = (each / "stat").read_text().rpartition(")")[2].split()
+            parents[int(each.name)] = int(words[1])
+    found: list[int] = []
+    front = [process]
+    while front:
+        front = sorted(child for child, parent in parents.items() if parent in front)
+        found += front
     return found
 
 

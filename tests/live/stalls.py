@@ -19,6 +19,7 @@ from api.objects import Raw
 from localcluster.machine import clock
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.pdj import assert_explained
+from tests.live.processes import with_variables
 
 RUNS = int(os.environ.get("RUNS", "1"))
 SIDE_BY_SIDE = 5
@@ -168,14 +169,7 @@ class Trainings:
 
     def _processes(self, name: str, worker: int) -> list[int]:
         """The launcher and the trainer of a worker."""
-        marks = {f"TRAINING={self._mark(name)}".encode(), f"RANK={worker}".encode()}
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                if marks <= set((process / "environ").read_bytes().split(b"\0")):
-                    found.append(int(process.name))
-            except OSError:
-                continue
+        found = with_variables(f"TRAINING={self._mark(name)}", f"RANK={worker}")
         assert found, f"no process of worker {worker} of {name}"
         return found
 

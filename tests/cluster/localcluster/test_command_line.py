@@ -106,7 +106,7 @@ def test_images_that_cannot_be_are_refused(running, arguments, words):
 
 def test_dead_component_is_started_again(running: Running) -> None:
     log = running.folder / "logs" / "daemon.log"
-    os.kill(pid_of("/kube-apiserver", str(running.folder)), 9)
+    os.kill(pid_of("/kube-apiserver", running.folder), 9)
     died = "kube-apiserver died: starting it again"
     assert clock.wait_until(lambda: died in log.read_text(), DEADLINE_SECONDS)
     environment = exported(running.up)

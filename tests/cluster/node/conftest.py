@@ -62,6 +62,7 @@ def cluster(
         host_path_root=folders / "host",
         backoff_seconds=BACKOFF_SECONDS,
         config_retry_seconds=0.5,
+        renew_seconds=2.0,
     )
     return shared_clusters.get(NODE, lambda: Cluster(config))
 

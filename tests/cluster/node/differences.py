@@ -5,19 +5,19 @@ By the name of a test, or of a test with its parameter. All other tests of this 
 
 OWN = "the image table is the process node's own"
 FIRST = "a container's processes have no PID namespace of their own, for the machine may allow none"
+KEEPS = "a kubelet has kept to the first for minutes"
 ALONE = "the tests' real node is alone"
 
 DIFFERENCES = {
     "test_how_a_container_ended_is_told[SIGKILL is no OOM]": FIRST,
     "test_how_a_container_ended_is_told[SIGTERM]": FIRST,
     "test_how_a_container_ended_is_told[segmentation fault]": FIRST,
-    "test_an_image_that_no_table_has_is_told": OWN,
     "test_an_image_that_appears_is_pulled": OWN,
     "test_an_image_brings_its_program": OWN,
     "test_pip_in_a_pod_changes_nothing_that_other_pods_use": "containers share an environment",
-    "test_a_second_deletion_may_shorten_it_too": "a kubelet has kept to the first for minutes",
+    "test_sigkill_comes_after_the_grace_period[of a second deletion]": KEEPS,
     "test_no_container_outlives_the_node": "a kubelet's containers do: containerd has them",
-    "test_the_tail_counts_lines_and_not_records": "a kubelet counts records of 16 KB",
+    "test_a_line_longer_than_a_record_is_one[tail]": "a kubelet counts records of 16 KB",
     "test_much_output_is_kept_whole": "containerd may lose the end of it on a busy machine",
     "test_what_the_node_cannot_do_is_said_in_a_line": "it serves no attach, which a kubelet does",
     "test_a_command_ends_when_its_client_has_gone": "it lists the processes of the process node",

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.client.rest import Client
 from tests.live.nodepods import (
     BACKOFF_SECONDS,
+    EMPTY,
     IMAGE,
+    MOUNT,
     Pods,
     condition,
     container_status,
@@ -81,24 +82,20 @@ def test_a_running_pod_is_ready_and_started(pods: Pods) -> None:
 
 
 def test_containers_of_a_pod_run_side_by_side(pods: Pods) -> None:
-    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
     wait_for_other = "touch /v/$0; until [ -e /v/$1 ]; do sleep 0.05; done"
-    first = shell(wait_for_other, "first", args=["a", "b"], **volume)
-    second = shell(wait_for_other, "second", args=["b", "a"], **volume)
-    pods.create("pair", first, second, volumes=[{"name": "v", "emptyDir": {}}])
+    first = shell(wait_for_other, "first", args=["a", "b"], **MOUNT)
+    second = shell(wait_for_other, "second", args=["b", "a"], **MOUNT)
+    pods.create("pair", first, second, **EMPTY)
     pods.wait_phase("pair", "Succeeded")
 
 
 def test_init_containers_run_in_order_before_the_main_one(pods: Pods) -> None:
-    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
     inits = [
-        shell("sleep 0.3; echo 1 >> /v/order", "one", **volume),
-        shell("echo 2 >> /v/order", "two", **volume),
+        shell("sleep 0.3; echo 1 >> /v/order", "one", **MOUNT),
+        shell("echo 2 >> /v/order", "two", **MOUNT),
     ]
-    main = shell("echo 3 >> /v/order; cat /v/order", **volume)
-    pods.create("order", main, initContainers=inits, volumes=[{"name": "v", "emptyDir": {}}])
-    pods.wait_phase("order", "Succeeded")
-    assert pods.log("order").split() == ["1", "2", "3"]
+    main = shell("echo 3 >> /v/order; cat /v/order", **MOUNT)
+    assert pods.run(main, initContainers=inits, **EMPTY).split() == ["1", "2", "3"]
 
 
 def test_a_failed_init_container_fails_the_pod(pods: Pods) -> None:
@@ -110,30 +107,15 @@ def test_a_failed_init_container_fails_the_pod(pods: Pods) -> None:
         assert container_status(pod, name)["state"]["waiting"]["reason"] == "PodInitializing"
 
 
-def test_a_failed_init_container_is_tried_again(pods: Pods) -> None:
-    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
-    setup = shell("[ -e /v/seen ] || { touch /v/seen; exit 1; }", "setup", **volume)
-    pods.create(
-        "again",
-        shell("exit 0"),
-        initContainers=[setup],
-        restartPolicy="OnFailure",
-        volumes=[{"name": "v", "emptyDir": {}}],
-    )
-    pod = pods.wait_phase("again", "Succeeded")
-    assert container_status(pod, "setup")["restartCount"] == 1
-
-
 def test_a_sidecar_starts_first_and_does_not_keep_the_pod(pods: Pods) -> None:
-    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
     sidecar = shell(
         "trap 'echo told to stop; exit 0' TERM; touch /v/up; while :; do sleep 0.1; done",
         "sidecar",
         restartPolicy="Always",
-        **volume,
+        **MOUNT,
     )
-    main = shell("until [ -e /v/up ]; do sleep 0.1; done", **volume)
-    pods.create("pod", main, initContainers=[sidecar], volumes=[{"name": "v", "emptyDir": {}}])
+    main = shell("until [ -e /v/up ]; do sleep 0.1; done", **MOUNT)
+    pods.create("pod", main, initContainers=[sidecar], **EMPTY)
     pod = pods.wait_phase("pod", "Succeeded", "Failed")
     assert pod["status"]["phase"] == "Succeeded"
     began = [
@@ -141,7 +123,7 @@ def test_a_sidecar_starts_first_and_does_not_keep_the_pod(pods: Pods) -> None:
         for name in ("sidecar", "main")
     ]
     assert began == sorted(began)
-    assert pods.wait_log("pod", "stop", "-c", "sidecar") == "told to stop\n"
+    assert pods.wait_log("pod", "stop", container="sidecar") == "told to stop\n"
 
 
 def test_a_sidecar_that_ends_is_restarted(pods: Pods) -> None:
@@ -151,13 +133,12 @@ def test_a_sidecar_that_ends_is_restarted(pods: Pods) -> None:
 
 
 def test_on_failure_restarts_until_success(pods: Pods) -> None:
-    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
-    main = shell("[ -e /v/seen ] || { touch /v/seen; exit 1; }", **volume)
-    spec = {"restartPolicy": "OnFailure", "volumes": [{"name": "v", "emptyDir": {}}]}
-    pods.create("again", main, **spec)
-    status = container_status(pods.wait_phase("again", "Succeeded"))
-    assert status["restartCount"] == 1
-    assert status["lastState"]["terminated"]["exitCode"] == 1
+    script = "[ -e /v/$0 ] || { touch /v/$0; exit 1; }"
+    setup, main = (shell(script, name, args=[name], **MOUNT) for name in ("setup", "main"))
+    pods.create("again", main, initContainers=[setup], restartPolicy="OnFailure", **EMPTY)
+    pod = pods.wait_phase("again", "Succeeded")
+    assert [container_status(pod, name)["restartCount"] for name in ("setup", "main")] == [1, 1]
+    assert container_status(pod)["lastState"]["terminated"]["exitCode"] == 1
 
 
 def test_a_crash_loop_backs_off(pods: Pods) -> None:
@@ -173,32 +154,23 @@ def test_a_crash_loop_backs_off(pods: Pods) -> None:
     assert pod["status"]["phase"] == "Running"
 
 
-MESSAGES = [
-    pytest.param("echo why > /dev/termination-log; exit 1", {}, "why\n", id="written"),
-    pytest.param(
-        "echo why > /tmp/why; exit 1", {"terminationMessagePath": "/tmp/why"}, "why\n", id="path"
-    ),
-    pytest.param("echo logged; exit 1", {}, None, id="none"),
-    pytest.param(
-        "echo logged; exit 1",
-        {"terminationMessagePolicy": "FallbackToLogsOnError"},
-        "logged\n",
-        id="last of the log on error",
-    ),
-    pytest.param(
-        "echo logged; exit 0",
-        {"terminationMessagePolicy": "FallbackToLogsOnError"},
-        None,
-        id="no fallback on success",
-    ),
-]
+FALL_BACK = {"terminationMessagePolicy": "FallbackToLogsOnError"}
+MESSAGES = {
+    "written": ("echo why > /dev/termination-log; exit 1", {}, "why\n"),
+    "path": ("echo why > /tmp/why; exit 1", {"terminationMessagePath": "/tmp/why"}, "why\n"),
+    "none": ("echo logged; exit 1", {}, None),
+    "log-on-error": ("echo logged; exit 1", FALL_BACK, "logged\n"),
+    "no-log-on-success": ("echo logged; exit 0", FALL_BACK, None),
+}
 
 
-@pytest.mark.parametrize(("script", "fields", "message"), MESSAGES)
-def test_termination_message(pods, script, fields, message):
-    pods.create("says", shell(script, **fields))
-    pod = pods.wait_phase("says", "Succeeded", "Failed")
-    assert container_status(pod)["state"]["terminated"].get("message") == message
+def test_termination_message(pods: Pods) -> None:
+    containers = [shell(script, name, **more) for name, (script, more, _) in MESSAGES.items()]
+    pods.create("says", *containers)
+    pod = pods.wait_phase("says", "Failed")
+    ends = {name: container_status(pod, name)["state"]["terminated"] for name in MESSAGES}
+    said = {name: end.get("message") for name, end in ends.items()}
+    assert said == {name: message for name, (_, _, message) in MESSAGES.items()}
 
 
 def test_an_unknown_image_is_not_pulled(pods: Pods) -> None:
@@ -210,29 +182,27 @@ def test_an_unknown_image_is_not_pulled(pods: Pods) -> None:
     assert pod["status"]["phase"] == "Pending"
 
 
-def test_an_image_that_no_table_has_is_told(pods: Pods) -> None:
-    pods.create("unknown", {"name": "main", "image": ABSENT})
-    pod = pods.wait_state("unknown", "waiting", "ErrImagePull")
-    assert "not in the image table" in container_status(pod)["state"]["waiting"]["message"]
-
-
-def test_an_absent_image_that_may_never_be_pulled_is_told(pods: Pods) -> None:
-    image = {"image": ABSENT, "imagePullPolicy": "Never"}
-    pods.create("never", {"name": "main", **image})
-    pods.wait_state("never", "waiting", "ErrImageNeverPull")
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        pytest.param(
+            {"image": ABSENT, "imagePullPolicy": "Never"}, "ErrImageNeverPull", id="never"
+        ),
+        pytest.param({"image": "Not//A:Name"}, "InvalidImageName", id="malformed"),
+    ],
+)
+def test_an_image_that_cannot_be_had_is_told(pods, fields, reason):
+    pods.create("never", {"name": "main", **fields})
+    pods.wait_state("never", "waiting", reason)
 
 
 def test_an_image_that_appears_is_pulled(pods: Pods, images: Path) -> None:
     pods.create("late", {"name": "main", "image": "late"})
-    pods.wait_state("late", "waiting", "ErrImagePull")
+    pod = pods.wait_state("late", "waiting", "ErrImagePull")
+    assert "not in the image table" in container_status(pod)["state"]["waiting"]["message"]
     images.write_text("images: {late: {command: [echo, here]}}\n")
     pods.wait_phase("late", "Succeeded")
     assert pods.log("late") == "here\n"
-
-
-def test_a_malformed_image_name_is_refused(pods: Pods) -> None:
-    pods.create("malformed", {"name": "main", "image": "Not//A:Name"})
-    pods.wait_state("malformed", "waiting", "InvalidImageName")
 
 
 def test_an_image_brings_its_program(pods: Pods, images: Path) -> None:
@@ -243,28 +213,24 @@ def test_an_image_brings_its_program(pods: Pods, images: Path) -> None:
         "images": {"demo": {"folders": {"/workspace": "program"}, "command": ["sh", "hello.sh"]}}
     }
     images.write_text(json.dumps(table))
-    pods.create("demo", {"name": "main", "image": "demo:v2"})
-    pods.wait_phase("demo", "Succeeded")
-    assert pods.log("demo") == "hello from /workspace\n"
+    assert pods.run({"name": "main", "image": "demo:v2"}) == "hello from /workspace\n"
     assert [each.name for each in program.iterdir()] == ["hello.sh"]
 
 
-def test_a_missing_config_map_is_waited_for_with_an_address(pods: Pods, client: Client) -> None:
+def test_a_missing_config_map_is_waited_for_with_an_address(pods: Pods) -> None:
     source = {"envFrom": [{"configMapRef": {"name": "later"}}]}
     pods.create("waits", shell("echo $A", **source))
     pod = pods.wait_state("waits", "waiting", "CreateContainerConfigError")
     waiting = container_status(pod)["state"]["waiting"]
     assert waiting["message"] == 'configmap "later" not found'
     assert ipaddress.ip_address(pod["status"]["podIP"])
-    body = {"metadata": {"name": "later"}, "data": {"A": "there"}}
-    client.create(f"/api/v1/namespaces/{pods.namespace}/configmaps", body)
+    pods.create_config_map("later", A="there")
     pods.wait_phase("waits", "Succeeded")
     assert pods.log("waits") == "there\n"
 
 
-def test_a_missing_key_is_told(pods: Pods, client: Client) -> None:
-    body = {"metadata": {"name": "config"}, "data": {"A": "1"}}
-    client.create(f"/api/v1/namespaces/{pods.namespace}/configmaps", body)
+def test_a_missing_key_is_told(pods: Pods) -> None:
+    pods.create_config_map("config", A="1")
     source = {"configMapKeyRef": {"name": "config", "key": "B"}}
     pods.create("waits", shell("exit 0", env=[{"name": "B", "valueFrom": source}]))
     pod = pods.wait_state("waits", "waiting", "CreateContainerConfigError")
@@ -295,8 +261,6 @@ def test_pip_in_a_pod_changes_nothing_that_other_pods_use(pods: Pods, images: Pa
     package = "mkdir p; echo 'from setuptools import setup; setup(name=\"intruder\")' > p/setup.py"
     install = "pip install --no-build-isolation --no-deps --no-index ./p 2>&1 && exit 3; "
     look = f"cd /tmp; {package}; {install} pip list 2>/dev/null | grep intruder; exit 0"
-    pods.create("pip", shell(look) | {"image": "train"})
-    pods.wait_phase("pip", "Succeeded")
-    log = pods.log("pip")
+    log = pods.run(shell(look) | {"image": "train"})
     assert "Read-only file system" in log
     assert not log.rstrip().endswith("intruder")

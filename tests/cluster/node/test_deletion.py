@@ -12,13 +12,11 @@ from tests.live.nodepods import (
     DEADLINE_SECONDS,
     NODES,
     Pods,
-    command_line,
     container_status,
-    descendants,
     host_path,
-    parents_by_process,
     shell,
 )
+from tests.live.processes import command_line, descendants
 
 STUBBORN = "trap '' TERM; echo set; while :; do sleep 0.1; done"
 POLITE = (
@@ -36,15 +34,7 @@ def host_volume(pods: Pods, folders: Path) -> tuple[list[dict[str, object]], Pat
 def wait_set(pods: Pods, name: str, container: str = "main") -> None:
     """Wait until a container knows what to do when it is told to stop."""
     pods.wait_ready(name)
-    pods.wait_log(name, "set", "-c", container)
-
-
-def run_seconds(pods: Pods, name: str, grace_seconds: int | None = None) -> float:
-    """How long it takes to delete a pod."""
-    started = clock.monotonic()
-    pods.delete(name, grace_seconds)
-    pods.wait_gone(name)
-    return clock.monotonic() - started
+    pods.wait_log(name, "set", container=container)
 
 
 def test_sigterm_lets_a_container_end_itself(pods: Pods, folders: Path) -> None:
@@ -52,28 +42,32 @@ def test_sigterm_lets_a_container_end_itself(pods: Pods, folders: Path) -> None:
     main = shell(POLITE, env=[{"name": "NAME", "value": "done"}], **HOST)
     pods.create("polite", main, volumes=volumes, terminationGracePeriodSeconds=120)
     wait_set(pods, "polite")
-    assert run_seconds(pods, "polite") < 100
+    started = clock.monotonic()
+    pods.delete("polite")
+    pods.wait_gone("polite")
+    assert clock.monotonic() - started < 100
     assert (folder / "done").exists()
 
 
-def test_sigkill_comes_after_the_grace_period(pods: Pods) -> None:
-    pods.create("stubborn", shell(STUBBORN), terminationGracePeriodSeconds=2)
+@pytest.mark.parametrize(
+    ("of_the_pod", "of_deletions", "least"),
+    [
+        pytest.param(2, [None], 2, id="of the pod"),
+        pytest.param(120, [1], 1, id="of the deletion"),
+        pytest.param(120, [None, 1], 0, id="of a second deletion"),
+        pytest.param(120, [0], 0, id="forced"),
+    ],
+)
+def test_sigkill_comes_after_the_grace_period(pods, of_the_pod, of_deletions, least):
+    pods.create("stubborn", shell(STUBBORN), terminationGracePeriodSeconds=of_the_pod)
     wait_set(pods, "stubborn")
-    assert run_seconds(pods, "stubborn") >= 2
-
-
-def test_deletion_may_shorten_the_grace_period(pods: Pods) -> None:
-    pods.create("stubborn", shell(STUBBORN), terminationGracePeriodSeconds=120)
-    wait_set(pods, "stubborn")
-    assert run_seconds(pods, "stubborn", 1) < 100
-
-
-def test_a_second_deletion_may_shorten_it_too(pods: Pods) -> None:
-    pods.create("stubborn", shell(STUBBORN), terminationGracePeriodSeconds=120)
-    wait_set(pods, "stubborn")
-    pods.delete("stubborn")
-    pods.wait_event("Killing")
-    assert run_seconds(pods, "stubborn", 1) < 100
+    started = clock.monotonic()
+    for grace in of_deletions[:-1]:
+        pods.delete("stubborn", grace)
+        pods.wait_event("Killing")
+    pods.delete("stubborn", of_deletions[-1])
+    pods.wait_gone("stubborn")  # and the fixture sees that no process is left
+    assert least <= clock.monotonic() - started < 100
 
 
 def test_the_pre_stop_hook_comes_before_sigterm(pods: Pods, folders: Path) -> None:
@@ -121,27 +115,9 @@ def test_a_pod_that_waits_is_deleted_at_once(pods: Pods) -> None:
     pods.wait_gone("waits")
 
 
-def test_a_finished_pod_is_deleted(pods: Pods) -> None:
-    pods.create("done", shell("exit 0"))
-    pods.wait_phase("done", "Succeeded")
-    pods.delete("done")
-    pods.wait_gone("done")
-
-
-def test_force_deletion_kills_what_runs(pods: Pods) -> None:
-    pods.create("forced", shell(STUBBORN), terminationGracePeriodSeconds=60)
-    pods.wait_ready("forced")
-    pods.delete("forced", 0)
-    pods.wait_gone("forced")  # and the fixture sees that no process is left
-
-
 def test_what_a_container_leaves_behind_ends_with_it(pods: Pods) -> None:
     pods.create("daemon", shell("setsid sleep 1000 & exit 0"))
     pods.wait_phase("daemon", "Succeeded")
-
-
-def running_below(cluster: Cluster, node: str) -> list[int]:
-    return descendants(cluster.process(node).pid, parents_by_process())
 
 
 def exist(processes: list[int], lines: list[str]) -> bool:
@@ -157,7 +133,7 @@ def test_no_container_outlives_the_node(pods: Pods, cluster: Cluster, victim: st
         main = shell("sleep 1000 & setsid sleep 1000 & sleep 1000")
         pods.create(policy.lower(), main, nodeName=node, restartPolicy=policy)
         pods.wait_ready(policy.lower())
-    below = running_below(cluster, node)
+    below = descendants(cluster.process(node).pid)
     lines = [command_line(process) for process in below]
     killed = cluster.process(node).pid if victim == "node" else below[1]
     os.kill(killed, signal.SIGKILL)

@@ -3,11 +3,8 @@
 import json
 from typing import Any
 
-import pytest
-
-from localcluster import Cluster
 from localcluster.client.rest import Client
-from tests.live.nodepods import IMAGE, NODES, Pods, container_status, python, shell
+from tests.live.nodepods import IMAGE, Pods, python
 
 DUMP = "import json, os; print(json.dumps(dict(os.environ)))"
 
@@ -16,33 +13,56 @@ def field(path: str) -> dict[str, Any]:
     return {"valueFrom": {"fieldRef": {"fieldPath": path}}}
 
 
-def dump(pods: Pods, env: list[Any], **fields: Any) -> dict[str, str]:
-    container = python(DUMP, env=env, **fields)
-    metadata: dict[str, Any] = {"name": "env", "labels": {"a": "label"}}
-    metadata["annotations"] = {"b/c": "note"}
-    spec = {"restartPolicy": "Never", "containers": [container]}
-    pods.client.create(pods.path, {"metadata": metadata, "spec": spec})
-    pod = pods.wait_phase("env", "Succeeded", "Failed")
-    assert pod["status"]["phase"] == "Succeeded", pod["status"]
-    variables: dict[str, str] = json.loads(pods.log("env"))
-    return variables
+def resource(name: str, divisor: str = "0") -> dict[str, Any]:
+    return {"valueFrom": {"resourceFieldRef": {"resource": name, "divisor": divisor}}}
 
 
-def test_fields_of_the_pod(pods: Pods) -> None:
-    paths = {
-        "NAME": "metadata.name",
-        "NAMESPACE": "metadata.namespace",
-        "UID_": "metadata.uid",
-        "LABEL": "metadata.labels['a']",
-        "NOTE": "metadata.annotations['b/c']",
-        "NODE": "spec.nodeName",
-        "ACCOUNT": "spec.serviceAccountName",
-        "IP": "status.podIP",
-        "HOST_IP": "status.hostIP",
-    }
-    seen = dump(pods, [{"name": name} | field(path) for name, path in paths.items()])
+def key(kind: str, name: str, key: str, **more: bool) -> dict[str, Any]:
+    return {"valueFrom": {f"{kind}KeyRef": {"name": name, "key": key, **more}}}
+
+
+ENV: dict[str, dict[str, Any]] = {
+    "NAME": field("metadata.name"),
+    "NAMESPACE": field("metadata.namespace"),
+    "UID_": field("metadata.uid"),
+    "LABEL": field("metadata.labels['a']"),
+    "NOTE": field("metadata.annotations['b/c']"),
+    "NODE": field("spec.nodeName"),
+    "ACCOUNT": field("spec.serviceAccountName"),
+    "IP": field("status.podIP"),
+    "HOST_IP": field("status.hostIP"),
+    "CPU": resource("requests.cpu", "1m"),
+    "WHOLE_CPU": resource("requests.cpu"),
+    "MEMORY": resource("limits.memory", "1Mi"),
+    "NODE_CPU": resource("limits.cpu"),
+    "ONE": key("configMap", "c", "A"),
+    "WORD": key("secret", "s", "P"),
+    "B": {"value": "env wins"},
+    "NONE": key("configMap", "c", "Z", optional=True),
+    "EARLY": {"value": "$(LATE) $(HOST) $$(HOST)"},
+    "HOST": {"value": "h"},
+    "LATE": {"value": "$(HOST):1 $(API)"},
+    "API": {"value": "$(KUBERNETES_SERVICE_HOST)"},
+}
+SOURCES: list[dict[str, Any]] = [
+    {"configMapRef": {"name": "c"}},
+    {"prefix": "S_", "secretRef": {"name": "s"}},
+    {"configMapRef": {"name": "absent", "optional": True}},
+]
+
+
+def test_variables(pods: Pods, client: Client) -> None:
+    pods.create_config_map("c", A="1", B="2")
+    secret = {"metadata": {"name": "s"}, "stringData": {"P": "word"}}
+    client.create(f"/api/v1/namespaces/{pods.namespace}/secrets", secret)
+    resources = {"requests": {"cpu": "250m"}, "limits": {"memory": "1Gi"}}
+    env = [{"name": name} | source for name, source in ENV.items()]
+    main = python(DUMP, env=env, envFrom=SOURCES, resources=resources)
+    annotations = {"b/c": "note"}
+    seen = json.loads(pods.run(main, "env", labels={"a": "label"}, annotations=annotations))
     pod = pods.get("env")
-    assert {name: seen[name] for name in paths} == {
+    node = client.get(f"/api/v1/nodes/{pod['spec']['nodeName']}")
+    expected = {
         "NAME": "env",
         "NAMESPACE": pods.namespace,
         "UID_": pod["metadata"]["uid"],
@@ -52,90 +72,43 @@ def test_fields_of_the_pod(pods: Pods) -> None:
         "ACCOUNT": "default",
         "IP": pod["status"]["podIP"],
         "HOST_IP": pod["status"]["hostIP"],
-    }
-
-
-def test_resources_of_the_container(pods: Pods, client: Client) -> None:
-    def resource(name: str, divisor: str = "0") -> dict[str, Any]:
-        return {"valueFrom": {"resourceFieldRef": {"resource": name, "divisor": divisor}}}
-
-    env = [
-        {"name": "CPU"} | resource("requests.cpu", "1m"),
-        {"name": "WHOLE_CPU"} | resource("requests.cpu"),
-        {"name": "MEMORY"} | resource("limits.memory", "1Mi"),
-        {"name": "NODE_CPU"} | resource("limits.cpu"),
-    ]
-    resources = {"requests": {"cpu": "250m"}, "limits": {"memory": "1Gi"}}
-    seen = dump(pods, env, resources=resources)
-    cpus = client.get(f"/api/v1/nodes/{NODES[0]}")["status"]["allocatable"]["cpu"]
-    assert [seen[each["name"]] for each in env] == ["250", "1", "1024", cpus]
-
-
-def test_config_maps_and_secrets(pods: Pods, client: Client) -> None:
-    path = f"/api/v1/namespaces/{pods.namespace}"
-    client.create(f"{path}/configmaps", {"metadata": {"name": "c"}, "data": {"A": "1", "B": "2"}})
-    client.create(f"{path}/secrets", {"metadata": {"name": "s"}, "stringData": {"P": "word"}})
-    env = [
-        {"name": "ONE", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "A"}}},
-        {"name": "WORD", "valueFrom": {"secretKeyRef": {"name": "s", "key": "P"}}},
-        {"name": "B", "value": "env wins"},
-        {
-            "name": "NONE",
-            "valueFrom": {"configMapKeyRef": {"name": "c", "key": "Z", "optional": True}},
-        },
-    ]
-    sources: list[dict[str, Any]] = [
-        {"configMapRef": {"name": "c"}},
-        {"prefix": "S_", "secretRef": {"name": "s"}},
-        {"configMapRef": {"name": "absent", "optional": True}},
-    ]
-    seen = dump(pods, env, envFrom=sources)
-    assert {name: seen.get(name) for name in ("A", "B", "ONE", "WORD", "S_P", "NONE")} == {
+        "CPU": "250",
+        "WHOLE_CPU": "1",
+        "MEMORY": "1024",
+        "NODE_CPU": node["status"]["allocatable"]["cpu"],
         "A": "1",
-        "B": "env wins",
         "ONE": "1",
         "WORD": "word",
         "S_P": "word",
+        "B": "env wins",
         "NONE": None,
+        "EARLY": "$(LATE) $(HOST) $(HOST)",
+        "LATE": "h:1 $(API)",
+        "API": "10.96.0.1",
+        "HOSTNAME": "env",
+        "HOME": "/root",
+        "KUBERNETES_SERVICE_HOST": "10.96.0.1",
+        "KUBERNETES_SERVICE_PORT": "443",
     }
+    assert {name: seen.get(name) for name in expected} == expected
 
 
-def test_references_in_values(pods: Pods) -> None:
-    env = [
-        {"name": "EARLY", "value": "$(LATE) $(HOST) $$(HOST)"},
-        {"name": "HOST", "value": "h"},
-        {"name": "LATE", "value": "$(HOST):1 $(API)"},
-        {"name": "API", "value": "$(KUBERNETES_SERVICE_HOST)"},
-    ]
-    seen = dump(pods, env)
-    assert seen["EARLY"] == "$(LATE) $(HOST) $(HOST)"
-    assert seen["LATE"] == "h:1 $(API)"
-    assert seen["API"] == "10.96.0.1"
+COMMANDS: dict[str, tuple[dict[str, Any], str]] = {
+    "command": ({"command": ["echo", "$(A)", "$$(A)", "$(B)"]}, "1 $(A) $(B)\n"),
+    "args-follow-the-command": ({"command": ["echo"], "args": ["$(A)"]}, "1\n"),
+    "args-instead-of-the-images": ({"args": ["sh", "-c", "echo $A"]}, "1\n"),
+    "folder": ({"command": ["pwd"], "workingDir": "/made/for/it"}, "/made/for/it\n"),
+    "a-relative-program-from-root": ({"command": ["usr/bin/env", "pwd"]}, "/\n"),
+}
 
 
-def test_what_every_container_has(pods: Pods, cluster: Cluster) -> None:
-    seen = dump(pods, [])
-    assert seen["HOSTNAME"] == "env"
-    assert seen["HOME"] == "/root"
-    where = seen["KUBERNETES_SERVICE_HOST"], seen["KUBERNETES_SERVICE_PORT"]
-    assert where == ("10.96.0.1", "443")
-
-
-COMMANDS = [
-    pytest.param({"command": ["echo", "$(A)", "$$(A)", "$(B)"]}, "1 $(A) $(B)\n", id="command"),
-    pytest.param({"command": ["echo"], "args": ["$(A)"]}, "1\n", id="args follow the command"),
-    pytest.param({"args": ["sh", "-c", "echo $A"]}, "1\n", id="args instead of the image's"),
-    pytest.param({"command": ["pwd"], "workingDir": "/made/for/it"}, "/made/for/it\n", id="folder"),
-    pytest.param({"command": ["usr/bin/env", "pwd"]}, "/\n", id="a relative program, from /"),
-]
-
-
-@pytest.mark.parametrize(("fields", "output"), COMMANDS)
-def test_command_line(pods: Pods, fields: dict[str, Any], output: str) -> None:
-    container = {"name": "main", "image": IMAGE, "env": [{"name": "A", "value": "1"}]}
-    pods.create("command", container | fields)
+def test_command_line(pods: Pods) -> None:
+    common: dict[str, Any] = {"image": IMAGE, "env": [{"name": "A", "value": "1"}]}
+    containers = [{"name": name} | common | fields for name, (fields, _) in COMMANDS.items()]
+    pods.create("command", *containers)
     pods.wait_phase("command", "Succeeded")
-    assert pods.log("command") == output
+    printed = {name: pods.log("command", container=name) for name in COMMANDS}
+    assert printed == {name: output for name, (_, output) in COMMANDS.items()}
 
 
 def test_the_service_account_works_as_in_any_cluster(pods: Pods) -> None:
@@ -152,14 +125,10 @@ context = ssl.create_default_context(cafile=folder + "ca.crt")
 answer = json.load(urllib.request.urlopen(request, context=context))
 print(answer["status"]["userInfo"]["username"], open(folder + "namespace").read())
 """
-    pods.create("client", python(script))
-    pods.wait_phase("client", "Succeeded")
     name = f"system:serviceaccount:{pods.namespace}:default"
-    assert pods.log("client").split() == [name, pods.namespace]
+    assert pods.run(python(script)).split() == [name, pods.namespace]
 
 
 def test_no_token_where_none_is_wanted(pods: Pods) -> None:
     script = "[ ! -e /var/run/secrets/kubernetes.io/serviceaccount/token ]"
-    pods.create("none", shell(script), automountServiceAccountToken=False)
-    pod = pods.wait_phase("none", "Succeeded", "Failed")
-    assert container_status(pod)["state"]["terminated"]["exitCode"] == 0
+    pods.run(script, automountServiceAccountToken=False)

@@ -15,7 +15,15 @@ from typing import Any
 import pytest
 
 from localcluster.machine import clock
-from tests.live.nodepods import DEADLINE_SECONDS, Pods, container_processes, python, shell
+from tests.live.nodepods import (
+    DEADLINE_SECONDS,
+    EMPTY,
+    MOUNT,
+    Pods,
+    container_processes,
+    python,
+    shell,
+)
 
 SENT = os.urandom(5_000_000)
 """More than the buffers on its way hold."""
@@ -35,10 +43,8 @@ PROBE = 'import socket; socket.create_connection(("127.0.0.1", 8000)).close()'
 
 @pytest.fixture
 def box(pods: Pods) -> Pods:
-    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}], "workingDir": "/var/tmp"}
-    env = [{"name": "MINE", "value": "set"}]
-    script = "echo kept > /v/file; sleep 3600"
-    pods.create("box", shell(script, env=env, **volume), volumes=[{"name": "v", "emptyDir": {}}])
+    fields = MOUNT | {"workingDir": "/var/tmp", "env": [{"name": "MINE", "value": "set"}]}
+    pods.create("box", shell("echo kept > /v/file; sleep 3600", **fields), **EMPTY)
     pods.wait_ready("box")
     return pods
 

@@ -2,20 +2,17 @@
 
 import re
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+
+import pytest
 
 from localcluster.machine import clock
-from tests.live.nodepods import Pods, container_status, shell
+from tests.live.nodepods import EMPTY, MOUNT, Pods, shell
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
 
 
 def test_both_streams_in_order_after_the_end(pods: Pods) -> None:
-    pods.create("logs", shell("echo 1; sleep 1; echo 2 >&2; sleep 1; printf 3"))
-    pods.wait_phase("logs", "Succeeded")
-    assert pods.log("logs") == "1\n2\n3"
+    assert pods.run("echo 1; sleep 1; echo 2 >&2; sleep 1; printf 3") == "1\n2\n3"
 
 
 OPTIONS = {
@@ -30,36 +27,30 @@ OPTIONS = {
 }
 
 
+def kubectl_logs(pods: Pods, *options: str) -> str:
+    return pods.cluster.kubectl("logs", "-n", pods.namespace, "logs", *options).stdout
+
+
 def test_options(pods: Pods) -> None:
-    pods.create("logs", shell("for i in 1 2 3 4 5; do echo $i; done"))
-    pods.wait_phase("logs", "Succeeded")
-    assert {each: pods.log("logs", *each.split()) for each in OPTIONS} == OPTIONS
-    lines = pods.log("logs", "--timestamps").splitlines()
+    pods.run("for i in 1 2 3 4 5; do echo $i; done", "logs")
+    assert {each: kubectl_logs(pods, *each.split()) for each in OPTIONS} == OPTIONS
+    lines = kubectl_logs(pods, "--timestamps").splitlines()
     assert [STAMP.sub("", line) for line in lines] == ["1", "2", "3", "4", "5"]
     assert all(STAMP.match(line) for line in lines)
 
 
-def test_a_line_longer_than_a_record(pods: Pods) -> None:
+@pytest.mark.parametrize("query", [{}, {"tailLines": "2"}], ids=["whole", "tail"])
+def test_a_line_longer_than_a_record_is_one(pods, query):
     pods.create("long", shell("head -c 100000 /dev/zero | tr '\\0' x; echo; echo end"))
-    pods.wait_phase("long", "Succeeded")
-    pods.wait_log("long", "\nend\n")
-    assert pods.log("long") == "x" * 100_000 + "\nend\n"
-
-
-def test_the_tail_counts_lines_and_not_records(pods: Pods) -> None:
-    pods.create("long", shell("head -c 100000 /dev/zero | tr '\\0' x; echo; echo end"))
-    pods.wait_phase("long", "Succeeded")
-    assert pods.wait_log("long", "\nend\n", "--tail=2") == "x" * 100_000 + "\nend\n"
+    assert pods.wait_log("long", "\nend\n", **query) == "x" * 100_000 + "\nend\n"
 
 
 def test_the_previous_run(pods: Pods) -> None:
-    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
     # The second runs on: of a pod that has ended a kubelet keeps one run.
     script = "[ -e /v/seen ] && { echo second; sleep 600; }; touch /v/seen; echo first; exit 1"
-    spec = {"restartPolicy": "OnFailure", "volumes": [{"name": "v", "emptyDir": {}}]}
-    pods.create("again", shell(script, **volume), **spec)
+    pods.create("again", shell(script, **MOUNT), restartPolicy="OnFailure", **EMPTY)
     assert pods.wait_log("again", "second") == "second\n"
-    assert pods.log("again", "--previous") == "first\n"
+    assert pods.log("again", previous="true") == "first\n"
 
 
 def test_a_container_that_waits_has_none(pods: Pods) -> None:
@@ -69,26 +60,13 @@ def test_a_container_that_waits_has_none(pods: Pods) -> None:
     assert "is waiting to start" in answer.stderr
 
 
-@contextmanager
-def following(pods: Pods, name: str) -> Iterator[Any]:
-    """kubectl logs -f, as a process whose output can be read line by line."""
-    process = subprocess.Popen(
-        [pods.cluster.bin_dir / "kubectl", "logs", "-f", "-n", pods.namespace, name],
-        env=pods.cluster.kubectl_environment(),
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with process:
-        yield process
-        process.kill()
-
-
 def test_follow_shows_lines_as_they_come(pods: Pods) -> None:
-    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
-    writer = shell("echo first; until [ -e /tmp/go ]; do sleep 0.1; done", **volume)
-    pods.create("talks", writer, volumes=[{"name": "v", "emptyDir": {}}])
+    pods.create("talks", shell("echo first; sleep 600"))
     pods.wait_ready("talks")
-    with following(pods, "talks") as process:
+    command = [str(pods.cluster.bin_dir / "kubectl"), "logs", "-f", "-n", pods.namespace, "talks"]
+    env = pods.cluster.kubectl_environment()
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
         assert process.stdout.readline() == "first\n"
         pods.delete("talks")
         assert process.stdout.read() == ""
@@ -96,11 +74,9 @@ def test_follow_shows_lines_as_they_come(pods: Pods) -> None:
 
 
 def test_a_long_silence_does_not_end_it(pods: Pods) -> None:
-    pods.create("quiet", shell("sleep 3; echo late"))
-    pods.wait_phase("quiet", "Running", "Succeeded")
-    assert pods.log("quiet", "-f") == "late\n"
-    pod = pods.wait_phase("quiet", "Succeeded")
-    assert container_status(pod)["state"]["terminated"]["exitCode"] == 0
+    pods.create("logs", shell("sleep 3; echo late"))
+    pods.wait_phase("logs", "Running", "Succeeded")
+    assert kubectl_logs(pods, "-f") == "late\n"
 
 
 def test_what_the_node_cannot_do_is_said_in_a_line(pods: Pods) -> None:
@@ -116,7 +92,6 @@ def test_what_the_node_cannot_do_is_said_in_a_line(pods: Pods) -> None:
 def test_much_output_is_kept_whole(pods: Pods) -> None:
     started = clock.monotonic()
     pods.create("much", shell("seq 1 200000"))
-    pods.wait_phase("much", "Succeeded")
-    pods.wait_log("much", "\n200000\n")
-    assert pods.log("much") == "".join(f"{number}\n" for number in range(1, 200_001))
+    log = pods.wait_log("much", "\n200000\n")
+    assert log == "".join(f"{number}\n" for number in range(1, 200_001))
     assert clock.monotonic() - started < 120

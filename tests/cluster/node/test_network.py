@@ -22,6 +22,7 @@ while True:
     except OSError:
         time.sleep(0.1)
 """
+PROBE: Raw = {"readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1}}
 IP = [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
 
 
@@ -38,19 +39,20 @@ def wait_for_name(name: str) -> Raw:
     return shell(f"{script} | sort -u", name="main")
 
 
+def fetch(pods: Pods, server: str, **spec: Any) -> str:
+    """What a pod prints of the answer of a web server."""
+    script = f"import urllib.request as r; print(r.urlopen('http://{server}').status)"
+    return pods.run(python(script), **spec)
+
+
 def test_two_pods_listen_on_one_port_and_reach_each_other(pods: Pods) -> None:
     """Even where both take the port of all their addresses."""
-    probe = {"readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1}}
     everywhere = [{"name": "IP", "value": "0.0.0.0"}]
     for name in ("a", "b"):
-        pods.create(name, python(SERVE, env=everywhere, **probe))
+        pods.create(name, python(SERVE, env=everywhere, **PROBE))
     addresses = [pods.wait_ready(name)["status"]["podIP"] for name in ("a", "b")]
     for address in addresses:
-        fetch = f"import urllib.request as r; print(r.urlopen('http://{address}:8080').status)"
-        name = f"client-{addresses.index(address)}"
-        pods.create(name, python(fetch))
-        pods.wait_phase(name, "Succeeded")
-        assert pods.log(name) == "200\n"
+        assert fetch(pods, f"{address}:8080") == "200\n"
 
 
 def test_containers_of_a_pod_share_its_network_and_those_of_another_do_not(pods: Pods) -> None:
@@ -59,7 +61,7 @@ def test_containers_of_a_pod_share_its_network_and_those_of_another_do_not(pods:
     for name in ("a", "b"):
         pods.create(name, look | {"name": "main"}, look | {"name": "second"})
     seen = [
-        {pods.wait_log(name, "net:", "-c", each).strip() for each in ("main", "second")}
+        {pods.wait_log(name, "net:", container=each).strip() for each in ("main", "second")}
         for name in ("a", "b")
         if pods.wait_ready(name)
     ]
@@ -68,15 +70,11 @@ def test_containers_of_a_pod_share_its_network_and_those_of_another_do_not(pods:
 
 
 def test_a_pod_on_the_hosts_network_and_others_reach_each_other(pods: Pods) -> None:
-    probe = {"readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1}}
     for name, on_host in (("host", True), ("own", False)):
-        pods.create(name, python(SERVE, env=IP, **probe), hostNetwork=on_host)
+        pods.create(name, python(SERVE, env=IP, **PROBE), hostNetwork=on_host)
     for name, client_on_host in (("host", False), ("own", True)):
         address = pods.wait_ready(name)["status"]["podIP"]
-        fetch = f"import urllib.request as r; print(r.urlopen('http://{address}:8080').status)"
-        pods.create(f"to-{name}", python(fetch), hostNetwork=client_on_host)
-        pods.wait_phase(f"to-{name}", "Succeeded")
-        assert pods.log(f"to-{name}") == "200\n"
+        assert fetch(pods, f"{address}:8080", hostNetwork=client_on_host) == "200\n"
 
 
 def test_pods_reach_web_servers_beyond_the_cluster(pods: Pods) -> None:
@@ -87,10 +85,7 @@ def test_pods_reach_web_servers_beyond_the_cluster(pods: Pods) -> None:
     server = http.server.ThreadingHTTPServer((address, 80), http.server.SimpleHTTPRequestHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        fetch = f"import urllib.request as r; print(r.urlopen('http://{address}/').status)"
-        pods.create("client", python(fetch))
-        pods.wait_phase("client", "Succeeded", "Failed")
-        assert pods.log("client") == "200\n"
+        assert fetch(pods, address) == "200\n"
     finally:
         server.shutdown()
         server.server_close()
@@ -110,18 +105,15 @@ for target in (("192.0.2.77", 8080), ("name.invalid", 80)):
 print(open("/etc/resolv.conf").read())
 """
     patient = [{"name": "RES_OPTIONS", "value": "timeout:30 attempts:5"}]
-    pods.create("client", python(script, env=patient))
-    pods.wait_phase("client", "Succeeded")
-    lines = pods.log("client").splitlines()
+    lines = pods.run(python(script, env=patient)).splitlines()
     assert lines[:2] == ["ConnectionRefusedError", "gaierror"]
     assert "nameserver 10.96.0.1" in lines
 
 
 def test_hostname_is_the_pods_and_resolves_to_its_address(pods: Pods) -> None:
     script = "hostname; cat /etc/hostname; getent hosts $(hostname) | cut -d' ' -f1"
-    pods.create("named", shell(script), hostname="other")
-    pod = pods.wait_phase("named", "Succeeded")
-    assert pods.log("named").split() == ["other", "other", pod["status"]["podIP"]]
+    seen = pods.run(script, "named", hostname="other").split()
+    assert seen == ["other", "other", pods.get("named")["status"]["podIP"]]
 
 
 def test_host_aliases(pods: Pods) -> None:
@@ -130,10 +122,10 @@ def test_host_aliases(pods: Pods) -> None:
 
 
 def test_a_host_network_pod_has_the_nodes_address_and_name(pods: Pods) -> None:
-    pods.create("host", shell("hostname"), hostNetwork=True)
-    pod = pods.wait_phase("host", "Succeeded")
+    name = pods.run("hostname", "host", hostNetwork=True).strip()
+    pod = pods.get("host")
     assert pod["status"]["podIP"] == pod["status"]["hostIP"]
-    assert pods.log("host").strip() == pod["spec"]["nodeName"]
+    assert name == pod["spec"]["nodeName"]
 
 
 def test_nodes_have_different_addresses(pods: Pods) -> None:
@@ -151,9 +143,7 @@ def test_a_service_name_leads_to_its_ready_pods(pods: Pods, client: Client) -> N
     pods.create("other", shell("sleep 60"), labels={"app": "other"})
     address = pods.wait_ready("ready")["status"]["podIP"]
     pods.wait_state("unready", "running")
-    pods.create("client", wait_for_name("web"))
-    pods.wait_phase("client", "Succeeded")
-    assert pods.log("client").split() == [address]
+    assert pods.run(wait_for_name("web")).split() == [address]
 
 
 def test_names_resolve_before_a_pod_is_ready_where_the_service_says_so(pods, client):
@@ -162,20 +152,16 @@ def test_names_resolve_before_a_pod_is_ready_where_the_service_says_so(pods, cli
     waits = shell("exit 0", envFrom=[{"configMapRef": {"name": "absent"}}])
     pods.create("waits", waits, labels={"app": "peer"})
     pod = pods.wait_state("waits", "waiting", "CreateContainerConfigError")
-    pods.create("client", wait_for_name(f"peer.{pods.namespace}"))
-    pods.wait_phase("client", "Succeeded")
-    assert pods.log("client").split() == [pod["status"]["podIP"]]
+    seen = pods.run(wait_for_name(f"peer.{pods.namespace}")).split()
+    assert seen == [pod["status"]["podIP"]]
 
 
 def test_a_service_with_an_address_leads_there_too(pods: Pods, client: Client) -> None:
     """Without kube-proxy its name leads to the pods themselves."""
     create_service(client, pods.namespace, "web", selector={"app": "web"}, clusterIP="")
-    probe = {"readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1}}
-    pods.create("ready", python(SERVE, env=IP, **probe), labels={"app": "web"})
+    pods.create("ready", python(SERVE, env=IP, **PROBE), labels={"app": "web"})
     pods.wait_ready("ready")
-    pods.create("client", python(FETCH_WEB))
-    pods.wait_phase("client", "Succeeded")
-    assert pods.log("client") == "200\n"
+    assert pods.run(python(FETCH_WEB)) == "200\n"
 
 
 def test_all_forms_of_a_name(pods: Pods, client: Client) -> None:
@@ -183,8 +169,7 @@ def test_all_forms_of_a_name(pods: Pods, client: Client) -> None:
     pods.create("ready", shell("sleep 60"), labels={"app": "web"})
     address = pods.wait_ready("ready")["status"]["podIP"]
     names = [f"web.{pods.namespace}{rest}" for rest in ("", ".svc", ".svc.cluster.local")]
-    pods.create("first", wait_for_name("web"))
-    pods.wait_phase("first", "Succeeded")
+    pods.run(wait_for_name("web"))
     output = pods.run(f"for name in web {' '.join(names)}; do getent hosts $name; done")
     assert [line.split()[0] for line in output.splitlines()] == [address] * 4
 
@@ -209,9 +194,8 @@ def test_a_hostname_below_a_headless_service(pods: Pods, client: Client) -> None
     create_service(client, pods.namespace, "sub", selector={"app": "a"})
     pods.create("a", shell("sleep 60"), labels={"app": "a"}, hostname="one", subdomain="sub")
     address = pods.wait_ready("a")["status"]["podIP"]
-    pods.create("client", wait_for_name(f"one.sub.{pods.namespace}.svc.cluster.local"))
-    pods.wait_phase("client", "Succeeded")
-    assert pods.log("client").split() == [address]
+    name = f"one.sub.{pods.namespace}.svc.cluster.local"
+    assert pods.run(wait_for_name(name)).split() == [address]
 
 
 def test_a_running_pod_sees_names_come_and_go(pods: Pods, client: Client) -> None:

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.live.nodepods import Pods, condition, container_status, host_path, python, shell
 
 FAST = {"periodSeconds": 1, "failureThreshold": 1, "timeoutSeconds": 10}
@@ -36,23 +34,25 @@ def test_readiness_comes_and_goes(pods: Pods, folders: Path) -> None:
     pods.wait("pod", lambda pod: condition(pod, "Ready") == "False")
 
 
-HANDLERS = [
-    pytest.param({"httpGet": {"path": "/", "port": 8643}}, id="httpGet"),
-    pytest.param({"httpGet": {"path": "/", "port": "web"}}, id="httpGet by the port's name"),
-    pytest.param({"tcpSocket": {"port": 8643}}, id="tcpSocket"),
-]
+HANDLERS: dict[str, dict[str, Any]] = {
+    "main": {"httpGet": {"path": "/", "port": "web"}},
+    "by-number": {"httpGet": {"path": "/", "port": 8643}},
+    "tcp": {"tcpSocket": {"port": 8643}},
+}
 
 
-@pytest.mark.parametrize("handler", HANDLERS)
-def test_probes_go_to_the_pods_address(pods: Pods, handler: dict[str, Any]) -> None:
-    address = {"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+def test_probes_go_to_the_pods_address(pods: Pods) -> None:
+    """The first of the containers listens for all."""
     script = (
         "import http.server as h, os;"
         "h.HTTPServer((os.environ['IP'], 8643), h.SimpleHTTPRequestHandler).serve_forever()"
     )
+    address = {"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    probes = {name: {"readinessProbe": FAST | each} for name, each in HANDLERS.items()}
     ports = [{"name": "web", "containerPort": 8643}]
-    container = python(script, env=[address], ports=ports, readinessProbe=FAST | handler)
-    pods.create("pod", container)
+    main = python(script, env=[address], ports=ports, **probes.pop("main"))
+    others = [shell("sleep 600", name, **probe) for name, probe in probes.items()]
+    pods.create("pod", main, *others)
     pods.wait_ready("pod")
 
 

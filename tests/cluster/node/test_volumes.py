@@ -6,9 +6,7 @@ from typing import Any
 
 from localcluster.client.rest import Client
 from localcluster.machine import clock
-from tests.live.nodepods import DEADLINE_SECONDS, Pods, Raw, host_path, shell
-
-MOUNT = [{"name": "v", "mountPath": "/v"}]
+from tests.live.nodepods import DEADLINE_SECONDS, MOUNT, Pods, Raw, host_path, shell
 
 
 def volume(**source: Any) -> list[Raw]:
@@ -17,12 +15,12 @@ def volume(**source: Any) -> list[Raw]:
 
 def run(pods: Pods, script: str, volumes: list[Raw], **container: Any) -> str:
     """The output of a container that mounts the volume at /v."""
-    return pods.run(script, volumes=volumes, **{"volumeMounts": MOUNT} | container)
+    return pods.run(shell(script, **MOUNT | container), volumes=volumes)
 
 
 def test_empty_dir_outlives_a_restart_and_the_root_does_not(pods: Pods) -> None:
     script = "[ -e /v/seen ] && { ls /mine; exit 0; }; touch /v/seen; mkdir /mine; exit 1"
-    main = shell(script, volumeMounts=MOUNT)
+    main = shell(script, **MOUNT)
     pods.create("pod", main, restartPolicy="OnFailure", volumes=volume(emptyDir={}))
     pods.wait_phase("pod", "Succeeded")
     assert "No such file" in pods.log("pod")
@@ -51,14 +49,13 @@ def test_host_path_is_a_folder_of_the_node(pods: Pods, folders: Path) -> None:
 def test_host_path_of_the_wrong_type_is_told(pods: Pods) -> None:
     none = {"path": f"/{pods.namespace}-none", "type": "Directory"}
     source = volume(hostPath=none)
-    pods.create("pod", shell("exit 0", volumeMounts=MOUNT), volumes=source)
+    pods.create("pod", shell("exit 0", **MOUNT), volumes=source)
     assert "hostPath type check failed" in pods.wait_event("FailedMount")
     pods.wait_state("pod", "waiting", "ContainerCreating")
 
 
-def test_config_map_files(pods: Pods, client: Client) -> None:
-    body = {"metadata": {"name": "c"}, "data": {"a": "1", "b": "2"}}
-    client.create(f"/api/v1/namespaces/{pods.namespace}/configmaps", body)
+def test_config_map_files(pods: Pods) -> None:
+    pods.create_config_map("c", a="1", b="2")
     items = [{"key": "a", "path": "deep/er", "mode": 0o400}]
     whole = volume(configMap={"name": "c"})
     part = volume(configMap={"name": "c", "items": items})
@@ -69,21 +66,20 @@ def test_config_map_files(pods: Pods, client: Client) -> None:
 
 
 def test_config_map_changes_show_in_its_files(pods: Pods, client: Client) -> None:
-    path = f"/api/v1/namespaces/{pods.namespace}/configmaps"
-    client.create(path, {"metadata": {"name": "c"}, "data": {"a": "old"}})
+    pods.create_config_map("c", a="old")
     script = "until grep -q new /v/a; do sleep 0.1; done"
-    pods.create("pod", shell(script, volumeMounts=MOUNT), volumes=volume(configMap={"name": "c"}))
+    pods.create("pod", shell(script, **MOUNT), volumes=volume(configMap={"name": "c"}))
     pods.wait_ready("pod")
-    client.patch(f"{path}/c", {"data": {"a": "new"}})
+    path = f"/api/v1/namespaces/{pods.namespace}/configmaps/c"
+    client.patch(path, {"data": {"a": "new"}})
     pods.wait_phase("pod", "Succeeded")
 
 
-def test_a_missing_config_map_holds_the_pod(pods: Pods, client: Client) -> None:
+def test_a_missing_config_map_holds_the_pod(pods: Pods) -> None:
     source = volume(configMap={"name": "later"})
-    pods.create("pod", shell("cat /v/a", volumeMounts=MOUNT), volumes=source)
+    pods.create("pod", shell("cat /v/a", **MOUNT), volumes=source)
     assert 'configmap "later" not found' in pods.wait_event("FailedMount")
-    body = {"metadata": {"name": "later"}, "data": {"a": "there"}}
-    client.create(f"/api/v1/namespaces/{pods.namespace}/configmaps", body)
+    pods.create_config_map("later", a="there")
     pods.wait_phase("pod", "Succeeded")
     assert pods.log("pod") == "there"
 
@@ -105,38 +101,27 @@ def test_downward_api_files(pods: Pods) -> None:
         {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}},
         {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}},
     ]
-    pods.create(
-        "pod",
-        shell("cat /v/name /v/labels", volumeMounts=MOUNT),
-        labels={"a": "b", "c": "d"},
-        volumes=volume(downwardAPI={"items": items}),
-    )
-    pods.wait_phase("pod", "Succeeded")
-    assert pods.log("pod") == 'poda="b"\nc="d"'
-
-
-def create_claim(client: Client, namespace: str, **source: Any) -> str:
-    """A claim in the namespace, bound to a volume of that source."""
-    spec = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
-    size = {"storage": "1Gi"}
-    volume_spec = spec | {"capacity": size, "persistentVolumeReclaimPolicy": "Retain"} | source
-    client.create(
-        "/api/v1/persistentvolumes", {"metadata": {"name": namespace}, "spec": volume_spec}
-    )
-    claim_spec = spec | {"resources": {"requests": size}, "volumeName": namespace}
-    claims = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims"
-    client.create(claims, {"metadata": {"name": "claim"}, "spec": claim_spec})
-    return "claim"
+    main = shell("cat /v/name /v/labels", **MOUNT)
+    volumes = volume(downwardAPI={"items": items})
+    seen = pods.run(main, "pod", labels={"a": "b", "c": "d"}, volumes=volumes)
+    assert seen == 'poda="b"\nc="d"'
 
 
 def check_claim(pods: Pods, client: Client, folder: Path, **source: Any) -> None:
     """A volume of that source, when it is claimed, is the folder."""
-    claim = create_claim(client, pods.namespace, **source)
-    volumes = volume(persistentVolumeClaim={"claimName": claim})
+    name = pods.namespace
+    spec = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
+    size = {"storage": "1Gi"}
+    of_volume = spec | {"capacity": size, "persistentVolumeReclaimPolicy": "Retain"} | source
+    of_claim = spec | {"resources": {"requests": size}, "volumeName": name}
+    client.create("/api/v1/persistentvolumes", {"metadata": {"name": name}, "spec": of_volume})
+    claims = f"/api/v1/namespaces/{name}/persistentvolumeclaims"
+    client.create(claims, {"metadata": {"name": "claim"}, "spec": of_claim})
+    volumes = volume(persistentVolumeClaim={"claimName": "claim"})
     run(pods, "echo 1 > /v/a", volumes)
     assert run(pods, "cat /v/a", volumes) == "1\n"
     assert (folder / "a").exists()
-    client.delete(f"/api/v1/persistentvolumes/{pods.namespace}")
+    client.delete(f"/api/v1/persistentvolumes/{name}")
 
 
 def test_a_claim_of_a_host_path_is_a_folder(pods: Pods, client: Client, folders: Path) -> None:
@@ -161,9 +146,8 @@ def test_sub_path(pods: Pods) -> None:
     assert output == "file\n"
 
 
-def test_sub_path_of_a_config_map_is_one_file(pods: Pods, client: Client) -> None:
-    body = {"metadata": {"name": "c"}, "data": {"hello.conf": "x=1\n"}}
-    client.create(f"/api/v1/namespaces/{pods.namespace}/configmaps", body)
+def test_sub_path_of_a_config_map_is_one_file(pods: Pods) -> None:
+    pods.create_config_map("c", **{"hello.conf": "x=1\n"})
     mounts = [{"name": "v", "mountPath": "/etc/app/hello.conf", "subPath": "hello.conf"}]
     source = volume(configMap={"name": "c"})
     assert run(pods, "cat /etc/app/hello.conf", source, volumeMounts=mounts) == "x=1\n"
