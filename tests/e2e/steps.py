@@ -1,12 +1,10 @@
-"""Where the seconds of a return go: when its steps were seen, from the loss on."""
+"""Where the seconds of a start and of a return go: when the steps of each pod were seen."""
 
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
-from api.constants import LABEL_ATTEMPT
-from localcluster.client.informer import Informer
-from tests.live.lab import CORE, WAIT_SECONDS, Lab, Raw
+from api.constants import LABEL_ATTEMPT, LABEL_JOB_NAME
+from tests.live.history import History
+from tests.live.lab import Raw
 
 LOST, TOLD, GONE = "a pod has failed or goes", "all are told to end", "all are gone"
 MADE, PLACED = "all are made again", "all have an address"
@@ -14,53 +12,40 @@ ORDER = (LOST, TOLD, GONE, MADE, PLACED)
 FIRST, SECOND = "1", "2"
 
 
-class Steps:
-    """Watches the pods of a namespace while one job loses a pod and comes back."""
+def seconds_to_config_map(pods: History, config_maps: History, job: str) -> float:
+    """Seconds from the last address of a job's pods until its ConfigMap was there."""
 
-    def __init__(self) -> None:
-        self._seen: dict[tuple[str, str], float] = {}
-        """When a step was first seen of a pod, by the step and the pod's UID."""
+    def placed(_: str, pod: Raw) -> Iterator[str]:
+        metadata = pod["metadata"]
+        if pod["status"].get("podIP") and metadata["labels"].get(LABEL_JOB_NAME) == job:
+            yield metadata["name"]
 
-    @classmethod
-    @contextmanager
-    def watched(cls, lab: Lab) -> Iterator["Steps"]:
-        """What happens while the block lasts."""
-        seen = cls()
-        path = f"{CORE}/namespaces/{lab.namespace}/pods"
-        informer = Informer(lab.cluster.client, path, lambda _: None, seen._note)
-        informer.start()
-        try:
-            assert informer.synced.wait(WAIT_SECONDS)
-            yield seen
-        finally:
-            informer.stop()
-            informer.join()
-
-    def since(self, began: float) -> dict[str, float]:
-        """Seconds from then until the first pod was lost, and until all had each other step."""
-        times = {step: [at for (of, _), at in self._seen.items() if of == step] for step in ORDER}
-        return {
-            step: round((min if step == LOST else max)(at) - began, 2)
-            for step, at in times.items()
-            if at
-        }
-
-    def _note(self, kind: str, pod: Raw) -> None:
-        for step in steps_of(kind, pod):
-            self._seen.setdefault((step, pod["metadata"]["uid"]), time.monotonic())
+    made = config_maps.first_seen(lambda _, config_map: [config_map["metadata"]["name"]])
+    return max(0.0, made[job] - max(pods.first_seen(placed).values()))
 
 
-def steps_of(kind: str, pod: Raw) -> Iterator[str]:
-    """The steps that a pod has behind it; `kind` is that of the watch event."""
+def steps_since(pods: History, began: float) -> dict[str, float]:
+    """Seconds until the first of a job's pods was lost, and until all had each other step."""
+    seen = pods.first_seen(steps_of)
+    times = {step: [at for (of, _), at in seen.items() if of == step] for step in ORDER}
+    return {
+        step: round((min if step == LOST else max)(at) - began, 2)
+        for step, at in times.items()
+        if at
+    }
+
+
+def steps_of(kind: str, pod: Raw) -> Iterator[tuple[str, str]]:
+    """The steps that a pod has behind it, each with its UID; `kind` is that of the watch event."""
     metadata, status = pod["metadata"], pod.get("status", {})
-    if metadata.get("labels", {}).get(LABEL_ATTEMPT) == FIRST:
-        if status.get("phase") == "Failed" or "deletionTimestamp" in metadata:
-            yield LOST
-        if "deletionTimestamp" in metadata:
-            yield TOLD
-        if kind == "DELETED":
-            yield GONE
-    elif metadata.get("labels", {}).get(LABEL_ATTEMPT) == SECOND:
-        yield MADE
-        if status.get("podIP"):
-            yield PLACED
+    attempt = metadata.get("labels", {}).get(LABEL_ATTEMPT)
+    is_deleted = "deletionTimestamp" in metadata
+    for step, has_it in (
+        (LOST, attempt == FIRST and (status.get("phase") == "Failed" or is_deleted)),
+        (TOLD, attempt == FIRST and is_deleted),
+        (GONE, attempt == FIRST and kind == "DELETED"),
+        (MADE, attempt == SECOND),
+        (PLACED, attempt == SECOND and status.get("podIP")),
+    ):
+        if has_it:
+            yield step, metadata["uid"]

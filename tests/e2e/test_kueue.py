@@ -21,14 +21,12 @@ from tests.live.kueue import (
     submit,
 )
 from tests.live.lab import Lab
-from tests.live.operated import DEPLOYMENT, NAMESPACE, grant_queues
+from tests.live.operated import grant_queues, with_flag
 
 pytestmark = [needs_kueue, pytest.mark.timeout(600)]
 TRIALS, PODS = 3, 4
 FREE_SECONDS = 6.0
 """From preemption until Kueue may give the quota away; the pods end as soon as they are told."""
-OPERATOR = f"deployment/{DEPLOYMENT}"
-ADD_FLAG = '[{"op":"add","path":"/spec/template/spec/containers/0/args/-","value":"--kueue"}]'
 
 
 @pytest.fixture
@@ -38,16 +36,9 @@ def queues(operated: Cluster) -> Iterator[None]:
     with contextlib.closing(Kueue(operated)) as kueue:
         kueue.install()
         kueue.start()
-        roll_out(operated, "patch", OPERATOR, "--type=json", f"--patch={ADD_FLAG}")
-        yield
-        roll_out(operated, "rollout", "undo", OPERATOR)
+        with with_flag(operated, "--kueue"):
+            yield
         operated.stop(NAME)
-
-
-def roll_out(cluster: Cluster, *change: str) -> None:
-    """Change the operator's Deployment, and wait until its pod is replaced."""
-    for arguments in (change, ("rollout", "status", OPERATOR, "--timeout=100s")):
-        cluster.kubectl("-n", NAMESPACE, *arguments)
 
 
 @pytest.mark.usefixtures("queues")

@@ -4,7 +4,6 @@
 RUNS: it takes five minutes, and `make test` has the same trainings on the local cluster.
 """
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from tests.e2e.images import EXAMPLES
 from tests.live.lab import Lab
-from tests.live.operated import DEPLOYMENT, NAMESPACE, READY_SECONDS, grant_logs
+from tests.live.operated import grant_logs, with_flag
 from tests.live.stalls import TIMEOUT_SECONDS, Trainings
 
 pytestmark = [
@@ -22,23 +21,13 @@ pytestmark = [
     pytest.mark.skipif("RUNS" not in os.environ, reason="RUNS is not set"),
 ]
 
-ARGUMENTS = "/spec/template/spec/containers/0/args/-"
-
 
 @pytest.fixture
 def reading(lab: Lab) -> Iterator[Lab]:
     """The operator of the node reads the logs of this namespace."""
     grant_logs(lab)
-    flag = json.dumps([{"op": "add", "path": ARGUMENTS, "value": "--progress"}])
-    roll(lab, "patch", f"deployment/{DEPLOYMENT}", "--type=json", "-p", flag)
-    yield lab
-    roll(lab, "rollout", "undo", f"deployment/{DEPLOYMENT}")
-
-
-def roll(lab: Lab, *change: str) -> None:
-    wait = ("rollout", "status", f"deployment/{DEPLOYMENT}", f"--timeout={READY_SECONDS}s")
-    lab.cluster.kubectl("-n", NAMESPACE, *change)
-    lab.cluster.kubectl("-n", NAMESPACE, *wait, timeout_seconds=READY_SECONDS + 10)
+    with with_flag(lab.cluster, "--progress"):
+        yield lab
 
 
 def test_hangs_are_found(reading: Lab, tmp_path: Path, record_property) -> None:

@@ -13,8 +13,8 @@ import pytest
 from api.constants import LABEL_ATTEMPT
 from tests.e2e.jobs import SLEEP, template
 from tests.e2e.node import RealNode
-from tests.e2e.rendezvous import Rendezvous
-from tests.e2e.steps import Steps
+from tests.e2e.steps import seconds_to_config_map, steps_since
+from tests.live.history import History
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, Raw, paddle_job
 
 TRIALS = 3
@@ -80,11 +80,11 @@ def end(lab: Lab, name: str) -> None:
 @pytest.mark.parametrize("intranet", ["PodIP", "Service"])
 def test_starts(lab: Lab, intranet: str, record_property) -> None:
     seconds, bare, waits = [], [], []
-    with Rendezvous.watched(lab) as rendezvous:
+    with History(lab, CORE, "pods") as pods, History(lab, CORE, "configmaps") as config_maps:
         for trial in range(TRIALS):
             bare.append(alone(lab, f"alone-{trial}"))
             seconds.append(submit(lab, f"start-{trial}", intranet=intranet))
-            waits.append(rendezvous.wait_seconds(f"start-{trial}"))
+            waits.append(seconds_to_config_map(pods, config_maps, f"start-{trial}"))
             end(lab, f"start-{trial}")
     record_property("seconds", [round(each, 2) for each in seconds])
     record_property("seconds of pods alone", [round(each, 2) for each in bare])
@@ -135,10 +135,11 @@ def lose(
     lab.submit(paddle_job(name, roles, backoffLimit=2))
     wait_running(lab, name, 1)
     worker = lab.pods(name, "worker")[0]
-    with Steps.watched(lab) as steps:
+    with History(lab, CORE, "pods") as pods:
         began = time.monotonic()
         loss(node, lab, worker)
         wait_running(lab, name, 2)
         took = time.monotonic() - began
+        steps = steps_since(pods, began)
     end(lab, name)
-    return took, steps.since(began)
+    return took, steps

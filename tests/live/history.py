@@ -4,14 +4,15 @@ A watch from the state at its beginning: no version in between is missed, howeve
 the API server tells when it is asked, a watch tells a little later: who reads it waits for that.
 """
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, Self, TypeVar
 
 from localcluster.client.informer import Informer
 from localcluster.machine import clock
 from tests.live.lab import WAIT_SECONDS, Lab
 
 Raw = dict[str, Any]
+Key = TypeVar("Key", bound=Hashable)
 
 
 class History:
@@ -22,6 +23,7 @@ class History:
         self._path = f"{api}/namespaces/{lab.namespace}/{plural}"
         self._lists: list[list[Raw]] = []
         self._told: list[tuple[str, Raw]] = []
+        self._at: list[float] = []
         self._informer = Informer(self._client, self._path, self._lists.append, self._tell)
 
     def __enter__(self) -> Self:
@@ -34,6 +36,7 @@ class History:
         self._informer.join()
 
     def _tell(self, kind: str, thing: Raw) -> None:
+        self._at.append(clock.monotonic())
         self._told.append((kind, thing))
 
     def events(self, prefix: str = "") -> Iterator[tuple[str, Raw]]:
@@ -54,6 +57,14 @@ class History:
         stays = {uid for uid, (kind, _) in last.items() if kind != "DELETED"}
         gone = {uid for uid in stays - set(there) if told[uid] <= version_of(listed)}
         return not gone and all(told.get(uid, 0) >= version for uid, version in there.items())
+
+    def first_seen(self, keys: Callable[[str, Raw], Iterable[Key]]) -> dict[Key, float]:
+        """When the watch first told of each key that `keys` finds in its events, by the clock."""
+        seen: dict[Key, float] = {}
+        for (kind, thing), at in zip(list(self._told), self._at, strict=False):
+            for key in keys(kind, thing):
+                seen.setdefault(key, at)
+        return seen
 
     def versions(self, name: str) -> list[Raw]:
         return [obj for _, obj in self.events(name) if obj["metadata"]["name"] == name]

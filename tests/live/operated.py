@@ -22,6 +22,7 @@ MANIFESTS = CHECKOUT / "manifests" / "v1"
 CRD = "paddlejobs.batch.paddlepaddle.org"
 NAMESPACE = "paddle-system"
 DEPLOYMENT = "paddle-controller-manager"
+WORKLOAD = f"deployment/{DEPLOYMENT}"
 READY_SECONDS = 150
 
 
@@ -38,9 +39,24 @@ def start_operator(cluster: Cluster, *flags: str, pod_security: str = "") -> Non
         namespace = next(each for each in documents if each["kind"] == "Namespace")
         label = {"pod-security.kubernetes.io/enforce": pod_security}
         namespace["metadata"].setdefault("labels", {}).update(label)
-    cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(documents))
-    wait = ("rollout", "status", f"deployment/{DEPLOYMENT}", f"--timeout={READY_SECONDS}s")
+    roll_out(cluster, "create", "-f", "-", stdin=yaml.safe_dump_all(documents))
+
+
+def roll_out(cluster: Cluster, *change: str, stdin: str = "") -> None:
+    """Change the operator's Deployment with kubectl, and wait until its pod is replaced."""
+    cluster.kubectl("-n", NAMESPACE, *change, stdin=stdin)
+    wait = ("rollout", "status", WORKLOAD, f"--timeout={READY_SECONDS}s")
     cluster.kubectl("-n", NAMESPACE, *wait, timeout_seconds=READY_SECONDS + 10)
+
+
+@contextlib.contextmanager
+def with_flag(cluster: Cluster, flag: str) -> Iterator[None]:
+    """While the block lasts, the operator of the Deployment has this flag too."""
+    place = "/spec/template/spec/containers/0/args/-"
+    patch = json.dumps([{"op": "add", "path": place, "value": flag}])
+    roll_out(cluster, "patch", WORKLOAD, "--type=json", "-p", patch)
+    yield
+    roll_out(cluster, "rollout", "undo", WORKLOAD)
 
 
 def install_crd(cluster: Cluster) -> None:
