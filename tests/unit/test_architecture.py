@@ -358,16 +358,6 @@ def test_files_are_one_noun():
     assert not {path: lines for path, lines in lengths.items() if lines > MAX_FILE_LINES}
 
 
-def test_public_names_are_documented():
-    bare = [
-        f"{relative(path)} {node.name}"
-        for path in modules(*PACKAGES)
-        for node in public(syntax(path))
-        if not ast.get_docstring(node)
-    ]
-    assert not bare
-
-
 def test_a_text_on_lines_of_its_own_is_documentation():
     """A sentence without its parentheses ends with its first line, and no tool says so."""
     stray = [
@@ -381,12 +371,3 @@ def test_a_text_on_lines_of_its_own_is_documentation():
         and '"""' not in lines[node.lineno - 1]
     ]
     assert not stray
-
-
-def public(node: ast.Module | ast.ClassDef) -> Iterator[ast.FunctionDef | ast.ClassDef]:
-    """Public functions and classes of a module, and the public methods of those classes."""
-    for child in node.body:
-        if isinstance(child, ast.FunctionDef | ast.ClassDef) and not child.name.startswith("_"):
-            yield child
-            if isinstance(child, ast.ClassDef):
-                yield from public(child)

@@ -71,8 +71,3 @@ def test_every_portable_bound_is_tried():
 @pytest.mark.parametrize("alone", [(2.0, 3.0), (3.0, 2.0)])
 def test_fairness_compares_with_the_faster_time_alone(alone):
     assert Fairness(20, 200, alone_p99_seconds=alone, beside_p99_seconds=3.0).ratio == 1.5
-
-
-def test_memory_a_job_is_what_all_jobs_add():
-    crowd = a_crowd(finished=30, running=10, alone_mb=50.0, peak_mb=55.0)
-    assert crowd.kb_per_job == 5 * 1024 / 40

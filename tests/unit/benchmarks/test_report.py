@@ -21,14 +21,6 @@ def test_the_lowest_ratio_is_of_a_burst_and_the_floors_around_it():
     assert replace(rated, bursts=bursts, floors=three).lowest_ratio == 0.4
 
 
-def test_of_several_bursts_the_median_is_told():
-    [rated] = a_series().bursts
-    [burst] = rated.bursts
-    times = (1.0, 9.0, 2.0)
-    several = replace(rated, bursts=tuple(replace(burst, p50_seconds=t) for t in times))
-    assert several.median(lambda each: each.p50_seconds) == 2.0
-
-
 def test_operators_are_compared_round_by_round():
     # The machine was half as fast in the second round.
     assert some_turns("own", 1.0, 2.0, 1.0).compare(some_turns("peer", 1.5, 3.0, 9.0)) == 1.5

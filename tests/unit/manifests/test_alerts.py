@@ -6,7 +6,7 @@ import re
 import pytest
 
 from manifests.__main__ import ROOT
-from manifests.alerts import ALERTS, LATE, build_rules, duration
+from manifests.alerts import ALERTS, LATE, build_rules
 from manifests.dashboard import ROWS, render_dashboard
 from tests.unit.test_operator_page import all_metrics, exposed
 
@@ -66,14 +66,6 @@ def test_no_two_panels_overlap() -> None:
         for y in range(at["y"], at["y"] + at["h"])
     ]
     assert len(cells) == len(set(cells))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.25, "250ms"), (5, "5s"), (90, "90s"), (300, "5m"), (7200, "2h"), (86400, "1d")],
-)
-def test_durations_are_prometheus_own(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
 
 
 def test_a_scale_makes_every_span_shorter() -> None:

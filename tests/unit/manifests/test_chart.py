@@ -1,6 +1,5 @@
 """The chart's generated files: no flag is forgotten, and values and schema fit together."""
 
-import json
 import re
 from typing import Any
 
@@ -10,17 +9,12 @@ import yaml
 from controller.options import build_parser, parse_options
 from manifests.__main__ import ROOT
 from manifests.chart.flags import ELSEWHERE, flag_defaults, flag_values, to_camel_case
-from manifests.chart.tree import Section, Value, to_schema, to_values
+from manifests.chart.tree import Section, defaults
 from manifests.chart.values import VALUES
 from tests.production.values import RIGHT
 
 CHART = ROOT / "charts" / "paddlejob-operator"
 FLAGS = {value.name: value for value in flag_values()}
-Raw = dict[str, Any]
-
-
-def templates() -> str:
-    return "\n".join(path.read_text() for path in sorted((CHART / "templates").iterdir()))
 
 
 def leaves(nodes: Any, prefix: str = "") -> list[str]:
@@ -56,53 +50,20 @@ def test_words_of_the_schema_are_those_of_the_program(name: str, words: list[str
 
 
 def test_values_file_has_the_defaults() -> None:
-    def expected(nodes: Any) -> Raw:
-        return {n.name: expected(n.values) if isinstance(n, Section) else n.default for n in nodes}
-
-    assert yaml.safe_load((CHART / "values.yaml").read_text()) == expected(VALUES)
-
-
-def test_every_value_is_used_by_a_template() -> None:
-    text = templates()
-    unused = [
-        path
-        for path in leaves(VALUES)
-        if not path.startswith("operator.") and f".{path.rpartition('.')[2]}" not in text
-    ]
-    assert unused == []
-    assert "range $name, $value := .Values.operator" in text
+    assert yaml.safe_load((CHART / "values.yaml").read_text()) == defaults(VALUES)
 
 
 def test_no_template_uses_a_value_that_is_not_there() -> None:
     known = set(leaves(VALUES))
     sections = {path.rpartition(".")[0] for path in known} - {""}
     parents = {s.partition(".")[0] for s in sections}
-    used = set(re.findall(r"\.Values\.([\w.]+)", templates()))
+    templates = "".join(path.read_text() for path in (CHART / "templates").iterdir())
+    used = set(re.findall(r"\.Values\.([\w.]+)", templates))
     assert used <= known | sections | parents
 
 
 def test_every_value_is_changed_once_by_a_test() -> None:
     assert set(RIGHT) == set(leaves(VALUES))
-
-
-def test_schema_knows_nothing_else() -> None:
-    schema = json.loads((CHART / "values.schema.json").read_text())
-    assert schema["additionalProperties"] is False
-    assert set(schema["properties"]) == {node.name for node in VALUES} | {"global"}
-    assert schema["properties"]["operator"]["properties"]["workers"]["maximum"] == 256
-
-
-def test_tree_becomes_values_and_schema() -> None:
-    size = Value("size", 3, {"type": "integer"}, "How large.")
-    tree = (Section("box", "A box.", (size,), {"minProperties": 1}),)
-    assert to_values(tree) == "# A box.\nbox:\n  # How large.\n  size: 3\n"
-    assert to_schema(tree)["properties"]["box"] == {
-        "description": "A box.",
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {"size": {"description": "How large.", "type": "integer"}},
-        "minProperties": 1,
-    }
 
 
 def test_what_artifact_hub_lists_is_the_crd() -> None:

@@ -63,16 +63,13 @@ def test_crd_fits_in_an_annotation(name: str) -> None:
 
 
 LINKS = [
-    "v1/crd.yaml",
-    "v1/operator.yaml",
-    "v1beta1/crd.yaml",
-    "v1beta1/operator.yaml",
-    "kustomize",
+    *(f"{version}/{name}.yaml" for version in ("v1", "v1beta1") for name in ("crd", "operator"))
 ]
 
 
 @pytest.mark.parametrize(
-    ("name", "place"), [*((name, FOLDER / name) for name in LINKS), ("examples", ROOT / "examples")]
+    ("name", "place"),
+    [*((name, FOLDER / name) for name in (*LINKS, "kustomize")), ("examples", ROOT / "examples")],
 )
 def test_deploy_leads_to_the_manifests_and_examples(name: str, place: Path) -> None:
     assert (ROOT / "deploy" / name).samefile(place)
@@ -116,19 +113,13 @@ def test_one_namespace_takes_roles_alone(version: str) -> None:
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_scope_matches_the_rights(name: str) -> None:
-    arguments = container_of(name)["args"]
-    is_everywhere = bool(of_kind(name, "ClusterRole"))
+def test_scope_and_metrics_match_the_rights(name: str) -> None:
+    arguments, is_everywhere = container_of(name)["args"], bool(of_kind(name, "ClusterRole"))
     assert ("--namespace=paddle-system" in arguments) != is_everywhere
-
-
-@pytest.mark.parametrize("name", OPERATORS)
-def test_metrics_are_for_those_who_may_where_the_cluster_can_be_asked(name: str) -> None:
-    arguments = container_of(name)["args"]
     asked = {resource for rule in rules_of(name) for resource in rule.get("resources", ())}
     reviews = {"tokenreviews", "subjectaccessreviews"}
-    assert ("--metrics-secure" in arguments) == bool(of_kind(name, "ClusterRole"))
-    assert asked & reviews == (reviews if "--metrics-secure" in arguments else set())
+    assert ("--metrics-secure" in arguments) == is_everywhere
+    assert asked & reviews == (reviews if is_everywhere else set())
 
 
 @pytest.mark.parametrize("name", OPERATORS)

@@ -49,11 +49,6 @@ def test_the_process_is_told(metrics):
     assert "process_resident_memory_bytes" in text(metrics)
 
 
-def test_failures_are_preset_by_reason(metrics):
-    metrics.jobs.preset(["BackoffLimitExceeded"], ["PodFailed"])
-    assert 'paddlejob_failed_total{mode="PS",reason="BackoffLimitExceeded"} 0.0' in text(metrics)
-
-
 @pytest.mark.parametrize(
     ("kind", "series"),
     [
@@ -73,12 +68,12 @@ def test_an_outcome_counts_once_and_its_duration_goes_to_its_histogram(metrics, 
     assert series in text(metrics)
 
 
-def test_lost_time_is_counted_by_what_ended_the_attempt(metrics):
-    metrics.jobs.preset([], ["NodeLost"])
+def test_failures_and_lost_time_are_preset_and_counted_by_what_ended_the_attempt(metrics):
+    metrics.jobs.preset(["BackoffLimitExceeded"], ["NodeLost"])
     labels = '{mode="PS",reason="NodeLost"}'
-    assert f"paddlejob_lost_seconds_total{labels} 0.0" in text(metrics)
-    assert f"paddlejob_lost_gpu_seconds_total{labels} 0.0" in text(metrics)
-    assert f"paddlejob_restarted_total{labels} 0.0" in text(metrics)
+    assert 'paddlejob_failed_total{mode="PS",reason="BackoffLimitExceeded"} 0.0' in text(metrics)
+    for name in ("lost_seconds_total", "lost_gpu_seconds_total", "restarted_total"):
+        assert f"paddlejob_{name}{labels} 0.0" in text(metrics)
     metrics.jobs.record("lost", "PS", "NodeLost", 2.5, 8)
     assert f"paddlejob_lost_seconds_total{labels} 2.5" in text(metrics)
     assert f"paddlejob_lost_gpu_seconds_total{labels} 20.0" in text(metrics)
