@@ -42,15 +42,11 @@ def until_told(folder: Path, before: str = "true", after: str = "true") -> Raw:
 
 def hold(lab: Lab, kind: str, name: str) -> None:
     """Keep an object from going, however long ago it was deleted, until it is released."""
-    lab.kubectl("patch", kind, name, "--type=merge", "-p", _finalizers(["example.com/hold"]))
+    lab.patch(CORE, f"{kind}s/{name}", metadata={"finalizers": ["example.com/hold"]})
 
 
 def release(lab: Lab, kind: str, name: str) -> None:
-    lab.kubectl("patch", kind, name, "--type=merge", "-p", _finalizers(None))
-
-
-def _finalizers(names: list[str] | None) -> str:
-    return json.dumps({"metadata": {"finalizers": names}})
+    lab.patch(CORE, f"{kind}s/{name}", metadata={"finalizers": None})
 
 
 @contextmanager
@@ -92,8 +88,7 @@ def evict(lab: Lab, pod: str) -> None:
 def squeeze_out(lab: Lab, pod: str) -> None:
     """What a kubelet says whose node runs out of something."""
     status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource"}
-    patch = json.dumps({"status": status})
-    lab.kubectl("patch", "pod", pod, "--subresource=status", "--type=merge", "-p", patch)
+    lab.patch(CORE, f"pods/{pod}/status", status=status)
 
 
 def created_at(pod: Raw) -> datetime:
@@ -153,7 +148,7 @@ def deleted_at(lab: Lab, name: str) -> datetime:
     """When the job was deleted, by the API server's log."""
     (entry,) = (
         entry
-        for entry in audit_entries(lab.cluster)
+        for entry in audit_entries(lab.cluster, about=lab.namespace)
         if entry["verb"] == "delete"
         and entry["objectRef"].get("namespace") == lab.namespace
         and (entry["objectRef"]["resource"], entry["objectRef"].get("name")) == ("paddlejobs", name)

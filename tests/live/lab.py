@@ -51,6 +51,14 @@ class Lab:
         """What is at this path of an API in this namespace: `get(CORE, "pods/x")`, or None."""
         return self.cluster.client.find(f"{api}/namespaces/{self.namespace}/{resource}")
 
+    def patch(self, api: str, resource: str, **fields: Any) -> None:
+        """Merge fields into what is at this path: `patch(CORE, "pods/x/status", status=…)`."""
+        self.cluster.client.merge_patch(f"{api}/namespaces/{self.namespace}/{resource}", fields)
+
+    def edit(self, job: str, **spec: Any) -> None:
+        """Change these fields of a job's spec; raises ApiError where that is refused."""
+        self.patch(PADDLE_JOBS, f"paddlejobs/{job}", spec=spec)
+
     def items(self, api: str, resource: str, selector: str = "") -> list[Raw]:
         found = self.get(api, f"{resource}?labelSelector={quote(selector)}")
         return list(found["items"]) if found else []

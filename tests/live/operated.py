@@ -4,7 +4,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import yaml
@@ -129,14 +129,15 @@ def grant_logs(lab: Lab) -> None:
 
 @contextlib.contextmanager
 def operator_behind(
-    proxy: FaultProxy, namespace: str, folder: Path, *flags: str
+    proxy: FaultProxy, namespace: str, folder: Path, *flags: str, by: Sequence[str] = ()
 ) -> Iterator[subprocess.Popen[bytes]]:
     """An operator of one namespace that reaches the API server through a proxy.
 
-    It tells its health on a port that the system has chosen, and its log is in the folder.
+    It tells its health on a port that the system has chosen, and its log is in the folder. `by` is
+    a command that runs it.
     """
     kubeconfig = proxy.write_kubeconfig(folder / "kubeconfig")
-    command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
+    command = [*by, sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
     command += [f"--namespace={namespace}", "--metrics-bind-address=0"]
     command += ["--health-probe-bind-address=127.0.0.1:0", *flags]
     with (folder / "log").open("ab") as log:

@@ -1,10 +1,14 @@
 """Runs `kubectl pdj` as a user does: as a process, with a kubeconfig."""
 
+import atexit
 import contextlib
+import functools
+import json
 import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -66,6 +70,36 @@ def run_pdj(*arguments: str, kubeconfig: str = "", stdin: bytes | None = None, *
     return Done(done.returncode, out, notes, cpu, seconds)
 
 
+@functools.cache
+def _forks() -> "subprocess.Popen[str]":
+    """A process that runs commands without an interpreter for each; it ends with this one."""
+    pipe = subprocess.PIPE
+    program = [sys.executable, "-m", "tests.live.forks"]
+    started = subprocess.Popen(program, cwd=CHECKOUT, stdin=pipe, stdout=pipe, text=True)
+    atexit.register(started.communicate)
+    return started
+
+
+def run_forked(
+    *arguments: str, kubeconfig: str = "", stdin: bytes | None = None, **more: str
+) -> Done:
+    """The same in a fork of a process that has imported all: see `tests.live.forks`."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {name: Path(folder, name) for name in ("stdin", "stdout", "stderr")}
+        for name, path in paths.items():
+            path.write_bytes(stdin or b"" if name == "stdin" else b"")
+        order: Raw = {name: str(path) for name, path in paths.items()}
+        order |= {"arguments": arguments, "environment": environment(kubeconfig, **more)}
+        order["folder"] = str(Path.cwd())
+        forks = _forks()
+        assert forks.stdin and forks.stdout
+        print(json.dumps(order), file=forks.stdin, flush=True)
+        code, cpu = json.loads(forks.stdout.readline())
+        out, notes = (paths[name].read_text() for name in ("stdout", "stderr"))
+    assert not any(each in out + notes for each in ("Traceback", BUG)), out + notes
+    return Done(code, out, notes, cpu)
+
+
 class Tool:
     """The tool in a lab's namespace."""
 
@@ -74,9 +108,8 @@ class Tool:
         self.kubeconfig = lab.cluster.kubectl_environment()["KUBECONFIG"]
 
     def run(self, *arguments: str, stdin: bytes | None = None, **more: str) -> Done:
-        return run_pdj(
-            "-n", self._lab.namespace, *arguments, kubeconfig=self.kubeconfig, stdin=stdin, **more
-        )
+        words = ("-n", self._lab.namespace, *arguments)
+        return run_forked(*words, kubeconfig=self.kubeconfig, stdin=stdin, **more)
 
     def ok(self, *arguments: str, stdin: bytes | None = None) -> str:
         """What it prints; fails where it does."""

@@ -445,7 +445,7 @@ def refused_creates(lab: Lab) -> list[datetime]:
     """When pods were asked for in a namespace and refused."""
     return [
         datetime.fromisoformat(entry["requestReceivedTimestamp"])
-        for entry in audit_entries(lab.cluster)
+        for entry in audit_entries(lab.cluster, about=lab.namespace)
         if entry["verb"] == "create"
         and entry["objectRef"]["resource"] == "pods"
         and entry["objectRef"].get("namespace") == lab.namespace
@@ -454,13 +454,16 @@ def refused_creates(lab: Lab) -> list[datetime]:
 
 
 def audit_entries(
-    cluster: Cluster, stages: Sequence[str] = ("ResponseComplete",)
+    cluster: Cluster, stages: Sequence[str] = ("ResponseComplete",), about: str = ""
 ) -> list[dict[str, Any]]:
-    """The API server's audit log so far: of each request these stages."""
+    """The API server's audit log so far: of each request these stages.
+
+    A line without the text `about` is not read, which takes a hundred times the time of a search.
+    """
     entries = []
     with cluster.plane.audit_log.open() as log:
         for line in log:
-            if line.endswith("\n"):
+            if about in line and line.endswith("\n"):
                 entry = json.loads(line)
                 if entry.get("stage") in stages:
                     entries.append(entry)

@@ -40,7 +40,7 @@ def granted() -> set[Right]:
 def used(cluster: Cluster) -> set[Right]:
     return {
         right_of(entry["verb"], entry["objectRef"])
-        for entry in audit_entries(cluster, STAGES)
+        for entry in audit_entries(cluster, STAGES, ACCOUNT)
         if entry["user"].get("username") == ACCOUNT and entry.get("objectRef")
     }
 

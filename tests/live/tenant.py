@@ -1,17 +1,30 @@
 """A tenant of the cluster: a ServiceAccount with the built-in role `edit` in one namespace."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from localcluster import Cluster
+from tests.live.lab import Lab
 
 Raw = dict[str, Any]
 ACCOUNT = "tenant"
 JOBS = ("batch.paddlepaddle.org", "paddlejobs")
 POD_GROUPS = ("scheduling.volcano.sh", "podgroups")
 """What those who install the operator and Volcano let the tenants have besides."""
+
+
+def write_rights(lab: Lab, account: str, *rules: tuple[str, str]) -> Path:
+    """The kubeconfig of a new ServiceAccount that has these verbs on these resources."""
+    lab.kubectl("create", "serviceaccount", account)
+    for number, (verbs, resources) in enumerate(rules):
+        name = f"{account}-{number}"
+        lab.kubectl("create", "role", name, f"--verb={verbs}", f"--resource={resources}")
+        user = f"--serviceaccount={lab.namespace}:{account}"
+        lab.kubectl("create", "rolebinding", name, f"--role={name}", user)
+    return lab.cluster.kubeconfig_for(lab.namespace, account)
 
 
 class Tenant:

@@ -20,14 +20,14 @@ BAR = (
 )
 
 
-@pytest.fixture
+LARGE = {"metadata": {"annotations": {"example.com/large": "x" * 140_000}}}
+"""The operator reads no log of a job of more than 128 KiB."""
+
+
+@pytest.fixture(scope="module")
 def lab(unattended: Cluster) -> Iterator[Lab]:
     with new_namespace(unattended) as name, operator_that_reads_logs(unattended, name) as found:
         yield found
-
-
-LARGE = {"metadata": {"annotations": {"example.com/large": "x" * 140_000}}}
-"""The operator reads no log of a job of more than 128 KiB."""
 
 
 @pytest.mark.timeout(400)

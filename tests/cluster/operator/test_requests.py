@@ -92,7 +92,7 @@ def check_ends_well(lab: Lab, name: str) -> None:
 def creations(lab: Lab, job: str) -> Counter[str]:
     return Counter(
         entry["objectRef"]["name"]
-        for entry in audit_entries(lab.cluster)
+        for entry in audit_entries(lab.cluster, about=lab.namespace)
         if (entry["verb"], entry.get("responseStatus", {}).get("code")) == ("create", 201)
         and entry["objectRef"]["resource"] == "pods"
         and "subresource" not in entry["objectRef"]

@@ -10,7 +10,7 @@ import pytest
 
 from api.constants import Reason
 from tests.live.faulty import hold, release
-from tests.live.lab import SERVER, Lab, Raw, paddle_job, shell
+from tests.live.lab import PADDLE_JOBS, SERVER, Lab, Raw, paddle_job, shell
 from tests.live.pdj import Tool, assert_explained
 
 POD_NAME = {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
@@ -62,10 +62,7 @@ JOBS: dict[str, tuple[Raw, tuple[Reason, ...]]] = {
         (one("nowhere", ELSEWHERE), (Reason.UNSCHEDULABLE, Reason.NOT_ALL_SCHEDULED)),
         (one("done", shell("exit 0")), (Reason.WORKERS_SUCCEEDED, Reason.ENDED, Reason.COMPLETED)),
         (one("fails", shell("echo oops; exit 3")), (Reason.POD_FAILED, Reason.FAILED)),
-        (
-            paddle_job("alone", {"worker": (2, shell(ALONE))}),
-            (Reason.TRAINED_ALONE,),
-        ),
+        (paddle_job("alone", {"worker": (2, shell(ALONE))}), (Reason.TRAINED_ALONE,)),
         (one("spent", shell("exit 3"), backoffLimit=1), (Reason.BACKOFF_LIMIT_EXCEEDED,)),
         (one("backs-off", shell("exit 3"), backoffLimit=9), (Reason.BACK_OFF,)),
         (one("held", SERVER, suspend=True), (Reason.SUSPENDED,)),
@@ -81,12 +78,7 @@ JOBS: dict[str, tuple[Raw, tuple[Reason, ...]]] = {
         ),
         (exits_three("policy", "FailJob"), (Reason.POD_FAILURE_POLICY,)),
         (exits_three("ignored", "Ignore"), (Reason.FAILURE_POLICY_IGNORE,)),
-        (
-            one(
-                "no-image", {"spec": {"containers": [{"name": "paddle", "image": "Not:An:Image"}]}}
-            ),
-            (Reason.IMAGE_ERROR,),
-        ),
+        (one("no-image", shell("true", image="Not:An:Image")), (Reason.IMAGE_ERROR,)),
         (
             one("no-config", shell("exit 0", env=[{"name": "A", "valueFrom": MISSING}])),
             (Reason.CONFIG_ERROR,),
@@ -125,8 +117,8 @@ def jobs(module_lab: Lab, tool: Tool) -> Lab:
     module_lab.submit(TAKEN, QUOTA, *(job for job, _ in JOBS.values()))
     for name in ("garbled", LINGERS):
         module_lab.wait_phase(name, "Running")
-    patch = '{"status":{"startTime":"0000-01-01T00:00:00Z"}}'
-    module_lab.kubectl("patch", "pdj/garbled", "--subresource=status", "--type=merge", "-p", patch)
+    garbled = {"startTime": "0000-01-01T00:00:00Z"}
+    module_lab.patch(PADDLE_JOBS, "paddlejobs/garbled/status", status=garbled)
     tool.ok("resume", "resumes")
     hold(module_lab, "pod", f"{LINGERS}-worker-0")
     tool.ok("restart", LINGERS)

@@ -12,7 +12,7 @@ import yaml
 
 from release.build import build
 from tests.live.lab import SERVER, Lab, paddle_job, shell
-from tests.live.pdj import Tool
+from tests.live.pdj import Tool, run_pdj
 
 LAUNCH = "LAUNCH INFO 2026-01-02 03:04:05,678"
 ALONE = f"echo '{LAUNCH} ips: None'; echo '{LAUNCH} nnodes: 1'"
@@ -55,7 +55,8 @@ def test_status_costs_little(running: Lab, tool: Tool) -> None:
     floors, costs = [], []
     for _ in range(MAX_ROUNDS):
         floors.append(floor())
-        done = tool.run("status", "steady")
+        words = ("-n", running.namespace, "status", "steady")
+        done = run_pdj(*words, kubeconfig=tool.kubeconfig)  # with an interpreter of its own
         assert done.code == 0, done
         costs.append((done.cpu_seconds, done.seconds))
         cpu, seconds = map(min, zip(*costs, strict=True))

@@ -13,8 +13,8 @@ from api.crd import build_crd
 from localcluster import Cluster
 from localcluster.commands.manifests import SERVED_SECONDS, install
 from localcluster.machine import clock
-from tests.live.lab import SERVER, Raw, paddle_job
-from tests.live.pdj import Done, run_pdj
+from tests.live.lab import PADDLE_JOBS, SERVER, Raw, paddle_job
+from tests.live.pdj import Done, run_forked
 
 UNKNOWN = "this cluster does not know PaddleJobs"
 JOB = paddle_job("one", {"worker": (1, SERVER)}, withGloo=1)
@@ -29,7 +29,7 @@ def plane(cluster: Cluster) -> Iterator[Cluster]:
 
 
 def ask(plane: Cluster, *arguments: str, stdin: bytes | None = None) -> Done:
-    return run_pdj(*arguments, kubeconfig=str(plane.kubeconfig), stdin=stdin)
+    return run_forked(*arguments, kubeconfig=str(plane.kubeconfig), stdin=stdin)
 
 
 def altered(change: Any) -> str:
@@ -58,14 +58,14 @@ def strange(_schema: Raw) -> Raw:
 def give(plane: Cluster, crd: str) -> None:
     remove(plane)
     install(plane, stdin=crd)
+    assert clock.wait_until(lambda: plane.client.is_ok(PADDLE_JOBS), SERVED_SECONDS)
 
 
 def remove(plane: Cluster) -> None:
     """The API server goes on with what it served for a moment, and would forget a new one then."""
     name = "paddlejobs.batch.paddlepaddle.org"
     plane.kubectl("delete", "crd", name, "--ignore-not-found", "--wait")
-    path = "/apis/batch.paddlepaddle.org/v1"
-    assert clock.wait_until(lambda: not plane.client.is_ok(path), SERVED_SECONDS)
+    assert clock.wait_until(lambda: not plane.client.is_ok(PADDLE_JOBS), SERVED_SECONDS)
 
 
 def test_a_cluster_without_our_crd_is_one_line(plane: Cluster, tmp_path: Path) -> None:
@@ -91,10 +91,8 @@ def test_an_older_crd_is_told_and_works_as_far_as_it_goes(plane: Cluster) -> Non
     assert told.out.endswith(
         "the cluster's CRD is older: it lacks spec.ttlSecondsAfterFinished, status.failures\n"
     )
-    text = yaml.safe_dump(
-        paddle_job("two", {"worker": (1, SERVER)}, ttlSecondsAfterFinished=9)
-    ).encode()
-    refused = ask(plane, "submit", "-", stdin=text)
+    two = paddle_job("two", {"worker": (1, SERVER)}, ttlSecondsAfterFinished=9)
+    refused = ask(plane, "submit", "-", stdin=yaml.safe_dump(two).encode())
     assert refused.code == 1
     assert 'unknown field "spec.ttlSecondsAfterFinished"' in refused.notes
     assert_job_is_shown(plane)
@@ -126,12 +124,8 @@ def test_a_crd_of_somebody_else_is_told(plane: Cluster) -> None:
     told = ask(plane, "version")
     assert told.code == 1
     assert "is not of this project" in told.out
-    plane.kubectl(
-        "create",
-        "-f",
-        "-",
-        stdin=json.dumps({**JOB, "spec": {"worker": {"replicas": 1, "template": "none"}}}),
-    )
+    job = {**JOB, "spec": {"worker": {"replicas": 1, "template": "none"}}}
+    plane.kubectl("create", "-f", "-", stdin=json.dumps(job))
     assert ask(plane, "list").code == 0
     for words in (["status"], ["explain"], ["top"], ["restart"], ["suspend"], ["delete"]):
         done = ask(plane, *words, "one")  # as far as the fields are where they should be

@@ -1,6 +1,5 @@
 """--kueue on a real API server: a stand-in of Kueue's Workload API, admitted by the test."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,6 @@ from tests.live.pdj import assert_explained
 
 CRD = Path(__file__).parents[2] / "live" / "crds" / "kueue-workload.yaml"
 API = "/apis/kueue.x-k8s.io/v1beta2"
-KIND = "workloads.kueue.x-k8s.io"
-"""Kubernetes has Workloads of its own."""
 
 
 @pytest.fixture
@@ -45,10 +42,9 @@ def tell(lab: Lab, conditions: dict[str, tuple[str, str]], **status: Any) -> Non
         }
         for type_, (value, reason) in conditions.items()
     ]
-    patch = json.dumps({"status": {"conditions": told, **status}})
     (workload,) = lab.items(API, "workloads")
-    name = workload["metadata"]["name"]
-    lab.kubectl("patch", KIND, name, "--subresource=status", "--type=merge", f"--patch={patch}")
+    path = f"workloads/{workload['metadata']['name']}/status"
+    lab.patch(API, path, status={"conditions": told, **status})
 
 
 @pytest.mark.timeout(300)
