@@ -207,9 +207,13 @@ class Scenario:
     def do_run(self) -> None:
         """A healthy while: the operator keeps up, and every pod gets as far as it can."""
         for _ in range(3):
-            self.operator.show_all()
-            self.do_work(passes=3)
+            self.do_catch_up_and_work()
             self._move_pods()
+
+    def do_catch_up_and_work(self) -> None:
+        """The operator keeps up, and no pod moves."""
+        self.operator.show_all()
+        self.do_work(passes=3)
 
     def do_fault(self, writes: list[str]) -> None:
         """What becomes of the next writes."""

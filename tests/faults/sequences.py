@@ -1,12 +1,19 @@
-"""Sequences of faults, drawn in memory from a seed each, to be played again elsewhere."""
+"""Sequences of faults, drawn in memory from a seed each: whatever comes, every invariant holds.
+
+Some can be played again elsewhere.
+"""
 
 import random
+from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 from tests.faults.scenario import Scenario, Step
+from tests.memory.client import RESOURCES
 
-COUNT = 50
-LENGTH = 24
+COUNT, LENGTH, CALM = 50, 24, 0.45
+"""Of those to be played elsewhere; how often nothing goes wrong for a while."""
+WILD_LENGTH, WILD_CALM = 40, 0.05
 SPECS: tuple[dict[str, Any], ...] = (
     {"ps": 1, "workers": 2, "backoffLimit": 2},
     {"ps": 1, "workers": 2, "cleanPodPolicy": "Never", "backoffLimit": 1},
@@ -14,66 +21,80 @@ SPECS: tuple[dict[str, Any], ...] = (
     {"workers": 2, "backoffLimit": 3},
     {"workers": 2, "cleanPodPolicy": "OnFailure"},
     {"workers": 2, "intranet": "Host", "backoffLimit": 2},
-    {"workers": 1, "onFailure": True},
+    {"workers": 2, "onFailure": True},
     {"elastic": [2, 1, 3], "backoffLimit": 1},
     {"elastic": [2, 2, 3], "backoffLimit": 2},
 )
-POD_STEPS: tuple[tuple[int, Step], ...] = (
-    (3, {"do": "end", "code": 1}),
-    (2, {"do": "end", "code": 0}),
-    (1, {"do": "end", "code": 101}),
-    (1, {"do": "end", "code": 137}),
-    (2, {"do": "evict"}),
-    (2, {"do": "vanish"}),
-    (1, {"do": "readdress"}),
-    (1, {"do": "restart-in-place"}),
-    (1, {"do": "reap", "code": 15}),
+FIELDS: dict[str, Sequence[Any]] = {
+    "backoffLimit": (0, 1, 3),
+    "intranet": ("Service", "Host"),
+    "cleanPodPolicy": ("Always", "Never", "OnFailure"),
+    "schedulingPolicy": ({},),
+    "suspend": (True,),
+    "activeDeadlineSeconds": (100, 5000),
+    "startingDeadlineSeconds": (5000,),
+}
+"""What a spec may have instead or besides; each is drawn one time in three."""
+KINDS = sorted(RESOURCES)
+NAMES = ("train-ps-0", "train-worker-0", "train-worker-1", "train-worker-2", "train")
+THERE = ("",)
+"""Stands for the name of a pod that there is, or of another object of the step's kind."""
+POD: dict[str, Sequence[Any]] = {"pod": THERE}
+WRITES = ("ok", "lost", "unheard", "not-leader", "throttled", "killed-before", "killed-after")
+Draws = Sequence[tuple[str, dict[str, Sequence[Any]]]]
+"""Steps that are equally likely, and what each of their arguments may be."""
+ANYWHERE: Draws = (
+    ("work", {"passes": (1, 2, 3, 4)}),
+    ("show", {"kind": KINDS, "count": (1, 2, None)}),
+    ("show", {"kind": ("Pod",), "count": (1,)}),
+    ("end", POD | {"code": (0, 1, 15, 101, 102, 137, 139, 143)}),
+    ("end", POD | {"code": (0, 1)}),
+    ("reap", POD),
+    ("readdress", POD),
+    ("evict", POD),
+    ("vanish", POD),
+    ("restart-in-place", POD),
+    ("intrude", {"kind": ("Service",), "name": ("train-worker-0",)}),
+    ("intrude", {"kind": ("ConfigMap",), "name": ("train",)}),
+    ("retreat", {}),
+    ("edit", {"backoffLimit": (0, 1, 2, 3)}),
+    ("edit", {"suspend": (True, False)}),
+    ("scale", {"replicas": (1, 2, 3)}),
+    ("recreate", {}),
+    ("collect", {}),
+    ("fault", {"writes": (["lost", "ok", "unheard"], ["ok", "killed-after"], ["killed-before"])}),
+    ("restart", {"warm": (True, False)}),
+    ("advance", {"seconds": (1, 10, 60, 400)}),
 )
-JOB_STEPS: tuple[tuple[int, Step], ...] = (
-    (1, {"do": "edit", "suspend": True}),
-    (1, {"do": "edit", "suspend": False}),
-    (1, {"do": "edit", "backoffLimit": 3}),
-    (1, {"do": "scale", "replicas": 3}),
-    (1, {"do": "scale", "replicas": 1}),
-    (1, {"do": "recreate"}),
-    (1, {"do": "collect"}),
-    (1, {"do": "intrude", "kind": "Service", "name": "train-worker-0"}),
-    (1, {"do": "intrude", "kind": "ConfigMap", "name": "train"}),
-    (1, {"do": "retreat"}),
-    (2, {"do": "restart"}),
-    (1, {"do": "restart", "warm": True}),
-    (1, {"do": "fault", "writes": ["lost", "ok", "unheard"]}),
-    (1, {"do": "fault", "writes": ["ok", "killed-after"]}),
-    (1, {"do": "fault", "writes": ["killed-before"]}),
-    (2, {"do": "advance", "seconds": 10}),
-    (1, {"do": "advance", "seconds": 400}),
-    (2, {"do": "show", "kind": "Pod", "count": 1}),
-    (1, {"do": "show", "kind": "PaddleJob"}),
-    (2, {"do": "work", "passes": 2}),
+IN_MEMORY: Draws = (
+    *ANYWHERE,
+    ("catch-up-and-work", {}),
+    ("place", POD),
+    ("start", POD),
+    ("remove", {"kind": ("Pod", "ConfigMap", "Service", "PodGroup"), "name": THERE}),
+    ("intrude", {"kind": ("Pod", "ConfigMap", "Service"), "name": NAMES}),
+    ("edit", {"cleanPodPolicy": ("Always", "Never", "OnFailure", "OnCompletion")}),
+    ("refuse", {"kind": ("Pod", "ConfigMap")}),
+    ("allow", {}),
+    ("revoke", {}),
+    ("fault", {"writes": [list(each) for each in product(WRITES, repeat=3)]}),
+    ("pass-time", {"seconds": (60, 200)}),
 )
-CALM = 0.45
-"""How often nothing goes wrong for a while."""
 
 
 def draw(seed: int) -> dict[str, Any]:
     """The sequence of a seed: the steps, and how the job ended. Every invariant held."""
+    return _draw(seed, random.Random(seed), [_submit(SPECS[seed % len(SPECS)])], ANYWHERE)
+
+
+def draw_wildly(seed: int) -> None:
+    """A longer one, with what is not found elsewhere and less calm; some steps never come."""
     rng = random.Random(seed)
-    spec = SPECS[seed % len(SPECS)]
-    scenario = Scenario()
-    steps: list[Step] = []
-
-    def do(step: Step) -> None:
-        steps.append(step)
-        scenario.do(step)
-
-    do({"do": "submit", "spec": spec})
-    while len(steps) < LENGTH:
-        if rng.random() < CALM:
-            do({"do": "run"})
-        else:
-            do(_draw_step(rng, scenario))
-    scenario.finish()
-    return {"steps": steps, "end": end_of(scenario)}
+    trouble = rng.choice(([], [], [{"do": "refuse", "kind": "Pod"}], [{"do": "revoke"}]))
+    fields = {name: rng.choice(FIELDS[name]) for name in FIELDS if rng.random() < 1 / 3}
+    first = [*trouble, _submit(rng.choice(SPECS) | fields)]
+    draws = rng.sample(IN_MEMORY, rng.randint(len(IN_MEMORY) // 3, len(IN_MEMORY)))
+    _draw(seed, rng, first, draws, WILD_LENGTH, WILD_CALM)
 
 
 def play(recorded: dict[str, Any], scenario: Scenario) -> dict[str, Any]:
@@ -90,8 +111,40 @@ def end_of(scenario: Scenario) -> dict[str, Any]:
     return {"phase": status["phase"], **counters}
 
 
-def _draw_step(rng: random.Random, scenario: Scenario) -> Step:
-    names = scenario.world.names("Pod")
-    table = POD_STEPS if names and rng.random() < 0.5 else JOB_STEPS
-    step = dict(rng.choices([step for _, step in table], [weight for weight, _ in table])[0])
-    return {"do": step.pop("do"), "pod": rng.choice(names), **step} if table is POD_STEPS else step
+RUN: Step = {"do": "run"}
+
+
+def _submit(spec: dict[str, Any]) -> Step:
+    return {"do": "submit", "spec": spec}
+
+
+def _draw(
+    seed: int,
+    rng: random.Random,
+    first: list[Step],
+    draws: Draws,
+    length: int = LENGTH,
+    calm: float = CALM,
+) -> dict[str, Any]:
+    scenario, steps = Scenario(), list[Step]()
+    try:
+        while len(steps) < length:
+            if first:
+                step = first.pop(0)
+            else:
+                step = RUN if rng.random() < calm else _draw_step(rng, scenario, draws)
+            steps.append(step)
+            scenario.do(step)
+        scenario.finish()
+    except BaseException as error:
+        error.add_note(f"seed {seed}: {steps}")
+        raise
+    return {"steps": steps, "end": end_of(scenario)}
+
+
+def _draw_step(rng: random.Random, scenario: Scenario, draws: Draws) -> Step:
+    verb, arguments = rng.choice(draws)
+    step = {"do": verb, **{key: rng.choice(values) for key, values in arguments.items()}}
+    names = scenario.world.names(step.get("kind", "Pod"))
+    there = rng.choice(names or [""])
+    return step | {key: there for key in ("pod", "name") if step.get(key) == ""}
