@@ -4,9 +4,7 @@ Each case is a job of its own in a namespace of its own, with an operator of its
 proxy that ends it with SIGKILL the moment the API server has done its k-th write. All run at once.
 """
 
-import os
-import subprocess
-import sys
+import contextlib
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
@@ -17,9 +15,9 @@ import pytest
 from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
+from tests.live.operated import operator_behind
 from tests.live.proxy import FaultProxy, audit_entries
 
-ROOT = Path(__file__).parents[2]
 KILLS = range(1, 13)
 """A job of 3 pods writes 3 pods, a ConfigMap, about 4 statuses and 3 deletes."""
 LEAST_WRITES = set(range(1, 8))
@@ -29,85 +27,63 @@ DEADLINE_SECONDS = 400.0
 
 
 @dataclass
-class Operator:
+class Operator(contextlib.ExitStack):
     """An operator of one namespace, which dies after its k-th write and comes back."""
 
+    lab: Lab
     folder: Path
-    namespace: str
     kill_after: int
-    cluster: Cluster
-    process: subprocess.Popen[bytes] | None = None
     deaths: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+    """Guards the process, which is what this stack holds."""
 
-    def start(self) -> FaultProxy:
-        proxy = FaultProxy(self.cluster, self.after_write)
-        self.kubeconfig = proxy.write_kubeconfig(self.folder / "kubeconfig")
+    def __post_init__(self) -> None:
+        super().__init__()
+        self.proxy = FaultProxy(self.lab.cluster, self.after_write)
         self.spawn()
-        return proxy
 
     def after_write(self, count: int) -> bool:
         """Kill it after the chosen write; its answer is lost with it."""
         if count != self.kill_after:
             return True
         with self.lock:
-            assert self.process is not None
-            self.process.kill()
-            self.process.wait()
-            self.deaths += 1
+            self.close()
+        self.deaths += 1
         self.spawn()
         return False
 
     def spawn(self) -> None:
-        command = [sys.executable, "-m", "controller", "--kubeconfig", str(self.kubeconfig)]
-        command += ["--namespace", self.namespace, "--workers", "2"]
-        command += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
-        with (self.folder / "log").open("ab") as log, self.lock:
-            env = os.environ | {"TMPDIR": str(self.folder)}  # whose files it cannot clean up
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=env)
-
-    def stop(self) -> None:
         with self.lock:
-            assert self.process is not None
-            self.process.kill()
-            self.process.wait()
+            operator = operator_behind(self.proxy, self.lab.namespace, self.folder, "--workers=2")
+            self.enter_context(operator)
 
 
 @pytest.mark.timeout(900)
 def test_a_job_ends_the_same_whenever_its_operator_is_killed(unattended, tmp_path):
-    labs, operators, proxies, contexts = {}, {}, [], []
-    try:
+    operators = []
+    with contextlib.ExitStack() as stack:
         for count in KILLS:
-            context = new_namespace(unattended)
-            namespace = context.__enter__()
-            contexts.append(context)
             folder = tmp_path / str(count)
             folder.mkdir()
-            operators[count] = Operator(folder, namespace, count, unattended)
-            labs[count] = Lab(unattended, namespace)
-            proxies.append(operators[count].start())
-        for lab in labs.values():
+            lab = Lab(unattended, stack.enter_context(new_namespace(unattended)))
+            operators.append(stack.enter_context(Operator(lab, folder, count)))
+            stack.callback(operators[-1].proxy.close)
+        labs = [operator.lab for operator in operators]
+        for lab in labs:
             lab.submit(victim())
-        for lab in labs.values():
+        for lab in labs:
             lab.wait_completed(JOB, timeout_seconds=DEADLINE_SECONDS)
             lab.wait(lambda lab=lab: not lab.items(CORE, "pods"), "no pod left over")
-        labs[1].wait(lambda: deadly(operators) >= LEAST_WRITES, "each write was to be the last")
-    finally:
-        for operator in operators.values():
-            operator.stop()
-        for proxy in proxies:
-            proxy.close()
-        for context in contexts:
-            context.__exit__(None, None, None)
+        labs[0].wait(lambda: deadly(operators) >= LEAST_WRITES, "each write was to be the last")
     assert creations(unattended, labs) == {
         (lab.namespace, name): 1
-        for lab in labs.values()
+        for lab in labs
         for name in (f"{JOB}-ps-0", f"{JOB}-worker-0", f"{JOB}-worker-1")
     }
 
 
-def deadly(operators: dict[int, Operator]) -> set[int]:
-    return {count for count, operator in operators.items() if operator.deaths}
+def deadly(operators: list[Operator]) -> set[int]:
+    return {operator.kill_after for operator in operators if operator.deaths}
 
 
 def victim() -> dict[str, object]:
@@ -115,8 +91,8 @@ def victim() -> dict[str, object]:
     return paddle_job(JOB, roles, cleanPodPolicy="Always")
 
 
-def creations(cluster: Cluster, labs: dict[int, Lab]) -> Counter[tuple[str, str]]:
-    namespaces = {lab.namespace for lab in labs.values()}
+def creations(cluster: Cluster, labs: list[Lab]) -> Counter[tuple[str, str]]:
+    namespaces = {lab.namespace for lab in labs}
     found: Counter[tuple[str, str]] = Counter()
     for entry in audit_entries(cluster):
         what = entry.get("objectRef") or {}
