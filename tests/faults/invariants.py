@@ -10,6 +10,7 @@ from api.constants import (
     LABEL_INDEX,
     LABEL_JOB_UID,
     LABEL_ROLE,
+    Role,
 )
 from api.objects import (
     Raw,
@@ -25,6 +26,7 @@ from tests.memory.world import Change, World
 
 LISTS = ("PADDLE_PSERVERS", "PADDLE_TRAINER_IPS")
 TERMINAL = ("Completed", "Failed")
+TERMINAL_POD = ("Succeeded", "Failed")
 LATE_SECONDS = 3.0
 """A deadline is kept within 2 s; times of the status are whole seconds."""
 UNCHARGED_CODES = (0, EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
@@ -119,10 +121,7 @@ class Invariants:
         before = (self._jobs.get(uid_of(job)) or {}).get("status") or {}
         status = job.get("status") or {}
         self._jobs[uid_of(job)] = job
-        if before.get("phase") in TERMINAL:
-            assert status.get("phase") == before["phase"], "a terminal phase is final"
-        for counter in ("attempt", "restartCount", "failureCount"):
-            assert status.get(counter, 0) >= before.get(counter, 0), f"{counter} fell"
+        assert not (wrong := wrong_steps(before, status)), wrong
         charged = status.get("failureCount", 0)
         assert charged <= self.most_limit, "more charged restarts than the limit"
         assert charged <= self.chargeable, "one incident was charged twice"
@@ -169,6 +168,26 @@ class Invariants:
             assert self.world.objects.get(place) == obj, f"{place} belongs to someone else"
 
 
+def wrong_steps(before: Raw, after: Raw) -> list[str]:
+    """What must not have happened between two versions of a job's status."""
+    wrong = [
+        f"{counter} fell from {before[counter]} to {after.get(counter, 0)}"
+        for counter in ("attempt", "restartCount", "failureCount")
+        if before.get(counter, 0) > after.get(counter, 0)
+    ]
+    if before.get("phase") not in TERMINAL:
+        return wrong
+    if after.get("phase") != before["phase"]:
+        wrong.append(f"was {before['phase']} and is {after.get('phase')}")
+    for role in Role:
+        counts = [(status.get(role) or {}) for status in (before, after)]
+        if any(
+            counts[0].get(word, 0) != counts[1].get(word, 0) for word in ("failed", "succeeded")
+        ):
+            wrong.append(f"has ended, and the counts of {role} went on")
+    return wrong
+
+
 def check_deadline(world: World, since: datetime) -> None:
     """A job whose active deadline came after this moment failed in time, whatever else failed."""
     status = world.status()
@@ -213,9 +232,6 @@ def _check_cleaned(job: Raw, status: Raw, pods: list[Raw]) -> None:
         assert not pods, "pods stay that the policy does not keep"
     elif is_failed and policy != "Never":
         assert not [p for p in pods if p["status"]["phase"] not in TERMINAL_POD]
-
-
-TERMINAL_POD = ("Succeeded", "Failed")
 
 
 def _is_healthy(pod: Raw) -> bool:

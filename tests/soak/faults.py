@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from api.constants import LABEL_JOB_NAME
 from api.objects import Raw, labels_of, name_of, namespace_of
@@ -125,47 +126,32 @@ def stop_all(place: Place, names: Sequence[str]) -> None:
         place.cluster.stop(name)
 
 
-# Operators
+# Operators and nodes
 
 
-def operator_signal(number: signal.Signals) -> Callable[[Scene, Fault], End]:
-    """An operator gets a signal, and is started again after a while."""
-
-    def begin(scene: Scene, fault: Fault) -> End:
-        names = scene.seats(fault.pick)
-        for name in names:
-            scene.place.held[name] += 1
-        scene.place.signal(number, *names)
-        return partial(scene.place.release, *names)
-
-    return begin
+def a_node(_scene: Scene, pick: float) -> Sequence[str]:
+    return [NODES[int(pick * len(NODES))]]
 
 
-def operator_frozen(scene: Scene, fault: Fault) -> End:
-    """An operator stands still and then goes on as if nothing had been."""
-    names = scene.seats(fault.pick)
-    scene.place.signal(signal.SIGSTOP, *names)
-    return partial(scene.place.signal, signal.SIGCONT, *names)
+def signalled(
+    number: signal.Signals, which: Callable[[Scene, float], Sequence[str]]
+) -> Callable[[Scene, Fault], End]:
+    """Operators, or a node and all that runs there: dead, or silent. In the end they go on.
 
-
-# Nodes
-
-
-def node_away(is_dead: bool) -> Callable[[Scene, Fault], End]:
-    """A node and all that runs there is dead; or it is silent, and its pods run on."""
+    What is stopped goes on as if nothing had been; pods of a silent node run on.
+    """
 
     def begin(scene: Scene, fault: Fault) -> End:
-        name = NODES[int(fault.pick * len(NODES))]
-        scene.ledger.touch_all()
-        scene.place.held[name] += is_dead
-        scene.place.signal(signal.SIGKILL if is_dead else signal.SIGSTOP, name)
+        place, names = scene.place, which(scene, fault.pick)
+        touch = scene.ledger.touch_all if which is a_node else nothing
+        touch()
+        stops = number == signal.SIGSTOP
+        place.held.update(() if stops else names)
+        place.signal(number, *names)
 
         def end() -> None:
-            scene.ledger.touch_all()
-            if is_dead:
-                scene.place.release(name)
-            else:
-                scene.place.signal(signal.SIGCONT, name)
+            touch()
+            place.signal(signal.SIGCONT, *names) if stops else place.release(*names)
 
         return end
 
@@ -217,31 +203,21 @@ def watch_stopped(scene: Scene, fault: Fault) -> End:
     return nothing
 
 
-def slow_tls(scene: Scene, fault: Fault) -> End:
-    """All connections end, and a new one takes its time."""
-    proxies = scene.proxies(fault.pick)
-    for proxy in proxies:
-        proxy.handshake_seconds = SLOW_SECONDS
-        proxy.drop()
+def proxies_with(
+    name: str, value: Any, usual: Any, drops: bool = False
+) -> Callable[[Scene, Fault], End]:
+    """The proxies are otherwise for a while; all connections end first, if this is of new ones."""
 
-    def end() -> None:
-        for proxy in proxies:
-            proxy.handshake_seconds = 0.0
+    def begin(scene: Scene, fault: Fault) -> End:
+        stack = contextlib.ExitStack()
+        for proxy in scene.proxies(fault.pick):
+            setattr(proxy, name, value)
+            stack.callback(setattr, proxy, name, usual)
+            if drops:
+                proxy.drop()
+        return stack.close
 
-    return end
-
-
-def unheard(scene: Scene, fault: Fault) -> End:
-    """Writes are done, and their answers lost."""
-    proxies = scene.proxies(fault.pick)
-    for proxy in proxies:
-        proxy.after_write = lambda _: False
-
-    def end() -> None:
-        for proxy in proxies:
-            proxy.after_write = lambda _: True
-
-    return end
+    return begin
 
 
 # Pods and other children
@@ -382,11 +358,11 @@ KINDS = {
     "etcd restored": Kind(restore, 8.0),
     "controller manager away": Kind(away(CONTROLLER_MANAGER)),
     "scheduler away": Kind(away(SCHEDULER)),
-    "operator killed": Kind(operator_signal(signal.SIGKILL), 5.0),
-    "operator terminated": Kind(operator_signal(signal.SIGTERM), 5.0),
-    "operator frozen": Kind(operator_frozen, 30.0),
-    "node killed": Kind(node_away(is_dead=True), 20.0),
-    "node frozen": Kind(node_away(is_dead=False), 20.0),
+    "operator killed": Kind(signalled(signal.SIGKILL, Scene.seats), 5.0),
+    "operator terminated": Kind(signalled(signal.SIGTERM, Scene.seats), 5.0),
+    "operator frozen": Kind(signalled(signal.SIGSTOP, Scene.seats), 30.0),
+    "node killed": Kind(signalled(signal.SIGKILL, a_node), 20.0),
+    "node frozen": Kind(signalled(signal.SIGSTOP, a_node), 20.0),
     "network cut": Kind(network("", "", cut), 20.0),
     "lease cut": Kind(network("", "/leases", cut), 20.0),
     "network slow": Kind(network("", "", delay(SLOW_SECONDS))),
@@ -397,8 +373,8 @@ KINDS = {
     "half-open connections": Kind(half_open),
     "watch of a kind late": Kind(watch_late, 40.0),
     "watch of a kind stopped": Kind(watch_stopped),
-    "slow TLS": Kind(slow_tls),
-    "answers lost": Kind(unheard),
+    "slow TLS": Kind(proxies_with("handshake_seconds", SLOW_SECONDS, 0.0, drops=True)),
+    "answers lost": Kind(proxies_with("after_write", lambda _: False, lambda _: True)),
     "pod killed": Kind(pod_killed),
     "pod deleted": Kind(child_deleted("Pod", "pods")),
     "pod gone at once": Kind(child_deleted("Pod", "pods", 0)),

@@ -12,14 +12,9 @@ from typing import Any
 from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE
 from api.objects import Raw, labels_of, name_of, namespace_of, uid_of
 from api.ownership import owner_of
+from tests.faults.invariants import TERMINAL, TERMINAL_POD, wrong_steps
 from tests.live.history import version_of
 from tests.soak.trainings import wrong_stall
-
-ENDED = ("Completed", "Failed")
-POD_ENDED = ("Succeeded", "Failed")
-COUNTERS = ("attempt", "restartCount", "failureCount")
-FROZEN = ("failed", "succeeded")
-ROLES = ("ps", "worker", "heter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +90,7 @@ class Witness:
         self._violations += [
             f"{_path(job)}: {wrong}" for wrong in wrong_steps(before, after) + wrong_stall(job)
         ]
-        if after.get("phase") in ENDED:
+        if after.get("phase") in TERMINAL:
             self._ended_at.setdefault(uid, version_of(job))
 
     def _see_pod(self, type_: str, pod: Raw, job: str) -> None:
@@ -131,27 +126,9 @@ class Witness:
         ]
 
 
-def wrong_steps(before: Raw, after: Raw) -> list[str]:
-    """What must not have happened between two versions of a job's status."""
-    wrong = [
-        f"{counter} fell from {before[counter]} to {after.get(counter, 0)}"
-        for counter in COUNTERS
-        if before.get(counter, 0) > after.get(counter, 0)
-    ]
-    if before.get("phase") not in ENDED:
-        return wrong
-    if after.get("phase") != before["phase"]:
-        wrong.append(f"was {before['phase']} and is {after.get('phase')}")
-    for role in ROLES:
-        counts = [(status.get(role) or {}) for status in (before, after)]
-        if any(counts[0].get(word, 0) != counts[1].get(word, 0) for word in FROZEN):
-            wrong.append(f"has ended, and the counts of {role} went on")
-    return wrong
-
-
 def _life_of(pod: Raw, job: str, made: int) -> PodLife:
     labels = labels_of(pod)
-    is_live = (pod.get("status") or {}).get("phase") not in POD_ENDED
+    is_live = (pod.get("status") or {}).get("phase") not in TERMINAL_POD
     place = (labels.get(LABEL_ROLE, ""), labels.get(LABEL_INDEX, ""))
     attempt = int(labels.get(LABEL_ATTEMPT) or 0)
     return PodLife(name_of(pod), job, place, attempt, made, is_live)

@@ -10,12 +10,13 @@ import pytest
 from api.constants import API_VERSION, LABEL_ATTEMPT, LABEL_INDEX, LABEL_JOB_UID, LABEL_ROLE
 from reconcile.model.plan import Observed, Settings
 from reconcile.reconcile import reconcile
+from tests.faults.invariants import wrong_steps
 from tests.memory.builders import a_job
 from tests.soak import checks
 from tests.soak.audit import WriteLog
 from tests.soak.checks import Expectation, Listing
 from tests.soak.trainings import begins_to_stall, is_of_training, wrong_stall
-from tests.soak.witness import Witness, wrong_steps
+from tests.soak.witness import Witness
 
 Raw = dict[str, Any]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
