@@ -58,17 +58,23 @@ def without_helms_labels(value: Any) -> Any:
     return value
 
 
+def only(made: list[Raw], kind: str) -> Raw:
+    """The object of a kind that there is one of."""
+    (found,) = (obj for obj in made if obj["kind"] == kind)
+    return found
+
+
+def container_of(made: list[Raw]) -> Raw:
+    """The operator's."""
+    (container,) = only(made, "Deployment")["spec"]["template"]["spec"]["containers"]
+    return dict(container)
+
+
 def options_of(values: Raw, namespace: str = NAMESPACE) -> Any:
-    made = template(values, namespace=namespace)
-    (deployment,) = (o for o in made if o["kind"] == "Deployment")
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    known = {"$(POD_IP)": "10.0.0.1", "$(POD_NAMESPACE)": "paddle-system"}
-    arguments = []
-    for argument in container["args"]:
-        for name, value in known.items():
-            argument = argument.replace(name, value)
-        arguments.append(argument)
-    return parse_options(arguments, {})
+    arguments = "\n".join(container_of(template(values, namespace=namespace))["args"])
+    for name, value in {"$(POD_IP)": "10.0.0.1", "$(POD_NAMESPACE)": "paddle-system"}.items():
+        arguments = arguments.replace(name, value)
+    return parse_options(arguments.splitlines(), {})
 
 
 def test_default_values_make_the_plain_files_object_for_object() -> None:
@@ -116,9 +122,9 @@ def test_what_holds_all_jobs_outlives_the_application_that_brought_it() -> None:
 @pytest.mark.parametrize("keep", [True, False])
 def test_a_release_that_keeps_its_crd_keeps_it_from_gitops_too(keep: bool) -> None:
     made = template({"crds": {"keep": keep, "annotations": {"owner": "platform"}}})
-    (crd,) = (o["metadata"] for o in made if o["kind"] == "CustomResourceDefinition")
     kept = {"helm.sh/resource-policy", *PROTECTION} if keep else set()
-    assert set(crd["annotations"]) == {"owner", *kept}
+    crd = only(made, "CustomResourceDefinition")
+    assert set(crd["metadata"]["annotations"]) == {"owner", *kept}
 
 
 @pytest.mark.parametrize("folder", ["base", "one-namespace", "overlays/teams"])
@@ -164,17 +170,14 @@ def test_every_flag_reaches_the_operator() -> None:
 
 
 def test_ports_follow_the_addresses() -> None:
-    (deployment,) = (o for o in template(SETS["every flag"]) if o["kind"] == "Deployment")
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    found = container_of(template(SETS["every flag"]))["ports"]
+    ports = {port["name"]: port["containerPort"] for port in found}
     assert ports == {"metrics": 9090, "health": 8081}
 
 
 def test_a_server_that_is_off_has_no_port() -> None:
     off = template({"operator": {"metricsBindAddress": "0", "healthProbeBindAddress": "0"}})
-    (deployment,) = (o for o in off if o["kind"] == "Deployment")
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    assert not {"ports", "livenessProbe", "readinessProbe"} & set(container)
+    assert not {"ports", "livenessProbe", "readinessProbe"} & set(container_of(off))
     assert not [o for o in off if o["kind"] == "Service"]
 
 
@@ -197,7 +200,7 @@ def test_monitors_say_how_secure_metrics_are_read() -> None:
 
 
 def endpoints(made: list[Raw], kind: str) -> list[Raw]:
-    (spec,) = (obj["spec"] for obj in made if obj["kind"] == kind)
+    spec = only(made, kind)["spec"]
     return list(spec.get("endpoints") or spec["podMetricsEndpoints"])
 
 
@@ -211,19 +214,15 @@ def test_alerts_and_dashboard_are_the_plain_files() -> None:
     base = "https://docs.example.com/alerts"
     assert linked == [link.replace("docs/alerts.md", base) for link in links]
     dashboard = (ROOT / "deploy" / "monitoring" / "dashboard.json").read_text()
-    (config_map,) = (o for o in template(SETS["monitoring"]) if o["kind"] == "ConfigMap")
+    config_map = made["ConfigMap"]
     assert config_map["data"] == {"paddlejobs.json": dashboard}
     assert config_map["metadata"]["labels"]["grafana_dashboard"] == "1"
 
 
 def test_a_limit_of_an_alert_is_a_value() -> None:
     rule = {"enabled": True, "limits": {"PaddleJobsQueuedTooLong": 604800}}
-    (made,) = (
-        o["spec"]
-        for o in template({"metrics": {"prometheusRule": rule}})
-        if o["kind"] == "PrometheusRule"
-    )
-    queries = {r["alert"]: r["expr"] for r in made["groups"][1]["rules"]}
+    made = only(template({"metrics": {"prometheusRule": rule}}), "PrometheusRule")
+    queries = {r["alert"]: r["expr"] for r in made["spec"]["groups"][1]["rules"]}
     assert queries["PaddleJobsQueuedTooLong"].endswith(" > 604800")
     assert queries["PaddleJobsPendingTooLong"].endswith(" > 3600")
     assert "> 0.1 * sum" in queries["PaddleJobReconcileErrors"]
@@ -233,8 +232,7 @@ def test_a_limit_of_an_alert_is_a_value() -> None:
 def test_a_certificate_of_a_secret_reaches_the_operator() -> None:
     values = SETS["certificate"]
     assert options_of(values).metrics_cert_dir == "/etc/paddlejob/metrics"
-    (deployment,) = (o for o in template(values) if o["kind"] == "Deployment")
-    pod = deployment["spec"]["template"]["spec"]
+    pod = only(template(values), "Deployment")["spec"]["template"]["spec"]
     assert [volume["secret"]["secretName"] for volume in pod["volumes"]] == ["metrics-tls"]
     assert pod["containers"][0]["volumeMounts"][0]["mountPath"] == "/etc/paddlejob/metrics"
 
@@ -266,14 +264,12 @@ def test_a_list_that_grows_has_the_same_lease_and_another_release_another() -> N
 @pytest.mark.parametrize(("elects", "strategy"), [(True, None), (False, "Recreate")])
 def test_without_an_election_one_ends_before_the_next_begins(elects: bool, strategy: Any) -> None:
     made = template({"operator": {"leaderElect": elects}})
-    (deployment,) = (o for o in made if o["kind"] == "Deployment")
-    assert deployment["spec"].get("strategy", {}).get("type") == strategy
+    assert only(made, "Deployment")["spec"].get("strategy", {}).get("type") == strategy
 
 
 def test_a_digest_wins_over_a_tag() -> None:
-    (deployment,) = (o for o in template(SETS["image"]) if o["kind"] == "Deployment")
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    assert container["image"].endswith(f"paddlejob-operator@{DIGEST}")
+    image = container_of(template(SETS["image"]))["image"]
+    assert image.endswith(f"paddlejob-operator@{DIGEST}")
 
 
 def test_another_namespace_names_the_first_nowhere() -> None:
@@ -390,4 +386,4 @@ def test_a_part_of_another_chart_works_too(tmp_path: Path) -> None:
     shutil.copytree(CHART, tmp_path / "charts" / CHART.name)
     values = {"global": {"registry": "x"}, CHART.name: {"replicas": 2}}
     made = parse(run_helm("template", "platform", str(tmp_path), values=values).stdout)
-    assert [obj["spec"]["replicas"] for obj in made if obj["kind"] == "Deployment"] == [2]
+    assert only(made, "Deployment")["spec"]["replicas"] == 2

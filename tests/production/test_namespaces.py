@@ -69,19 +69,21 @@ def rights_in(table: Table) -> set[Right]:
     return {(group, resource, verb) for group, resource, verbs in table for verb in verbs}
 
 
+def complete(lab: Lab, name: str) -> None:
+    """Run a job to its end."""
+    lab.submit(paddle_job(name, {"worker": (1, shell("exit 0"))}))
+    lab.wait_completed(name)
+
+
 def test_jobs_run_in_each(cluster: Cluster) -> None:
-    labs = [Lab(cluster, team) for team in TEAMS]
-    for lab in labs:
-        lab.submit(paddle_job("train", {"worker": (2, shell("exit 0"))}))
-    for lab in labs:
-        lab.wait_completed("train")
+    for team in TEAMS:
+        complete(Lab(cluster, team), "train")
 
 
 def test_nothing_becomes_of_jobs_elsewhere(cluster: Cluster, elsewhere: str) -> None:
-    lab, listed = Lab(cluster, elsewhere), Lab(cluster, TEAMS[0])
+    lab = Lab(cluster, elsewhere)
     lab.submit(paddle_job("alone", {"worker": (1, shell("exit 0"))}))
-    listed.submit(paddle_job("after", {"worker": (1, shell("exit 0"))}))
-    listed.wait_completed("after")
+    complete(Lab(cluster, TEAMS[0]), "after")
     by_default = {"observedGeneration": 0}
     assert (lab.status("alone"), lab.pods("alone")) == (by_default, [])
 
@@ -138,9 +140,7 @@ def test_a_namespace_that_goes_holds_up_no_other_and_can_come_back(cluster: Clus
     problem = "not synced: pods.v1 in team-b; the namespace or the Role in it is missing"
     lab.wait(lambda: problem in readiness(cluster), problem)
     assert any("watch_failed" in line and "team-b" in line for line in logged(cluster))
-    listed = Lab(cluster, "team-a")
-    listed.submit(paddle_job("meanwhile", {"worker": (1, shell("exit 0"))}))
-    listed.wait_completed("meanwhile")
+    complete(Lab(cluster, "team-a"), "meanwhile")
     assert Helm(cluster).run("test", RELEASE, "--timeout=3m", check=False).returncode
     lost = cluster.kubectl("-n", NAMESPACE, "logs", TEST).stdout
     assert "error: the PaddleJobs of team-b cannot be read" in lost
@@ -150,9 +150,7 @@ def test_a_namespace_that_goes_holds_up_no_other_and_can_come_back(cluster: Clus
     lab.wait(lambda: readiness(cluster) == "ok\n", "the operator of what is left is ready")
     create_namespace(cluster, "team-b")
     Helm(cluster).run(*UPGRADE, values=SCOPE)
-    again = Lab(cluster, "team-b")
-    again.submit(paddle_job("train", {"worker": (1, shell("exit 0"))}))
-    again.wait_completed("train")
+    complete(Lab(cluster, "team-b"), "train")
 
 
 def readiness(cluster: Cluster) -> str:
@@ -187,7 +185,5 @@ def test_a_list_may_grow_and_never_has_two_leaders(cluster: Cluster) -> None:
     create_namespace(cluster, "team-c")
     grown = {"scope": {"kind": "List", "namespaces": [*TEAMS, "team-c"]}}
     Helm(cluster).run(*UPGRADE, values=grown)
-    lab = Lab(cluster, "team-c")
-    lab.submit(paddle_job("train", {"worker": (1, shell("exit 0"))}))
-    lab.wait_completed("train")
+    complete(Lab(cluster, "team-c"), "train")
     assert len(Lab(cluster, NAMESPACE).items("/apis/coordination.k8s.io/v1", "leases")) == 1
