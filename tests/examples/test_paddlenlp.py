@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.examples import EXAMPLES
+from tests.examples import example
 from tests.live import paddlenlp
 from tests.live.lab import CORE, Lab
 from tests.live.nodepods import kill_processes
@@ -23,7 +22,6 @@ pytestmark = [
     pytest.mark.skipif(not paddlenlp.is_installed(), reason=paddlenlp.WHY_NOT),
 ]
 
-RECIPE = EXAMPLES / "recipes" / "paddlenlp_trainer.yaml"
 START_SECONDS = 600.0
 """For an attempt: importing PaddleNLP alone takes 20 s and more where the machine is busy."""
 STEPS, SAVE_STEPS = 120, 5
@@ -46,7 +44,7 @@ def small(job: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def test_the_next_attempt_goes_on(lab: Lab, tmp_path: Path) -> None:
-    lab.submit(small(yaml.safe_load(RECIPE.read_text()), tmp_path))
+    lab.submit(small(example("recipes/paddlenlp_trainer.yaml"), tmp_path))
     checkpoints = tmp_path / "output" / "nlp"
     whole = f"checkpoint-{2 * SAVE_STEPS}/trainer_state.json"
     lab.wait((checkpoints / whole).exists, "checkpoints", START_SECONDS)

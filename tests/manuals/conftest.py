@@ -46,7 +46,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 @pytest.fixture(scope="package")
 def quick_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """The same for readers whose jobs need not train; `folder/host` is the root of a pod's host."""
+    """The same for readers whose jobs need not train."""
     folder = tmp_path_factory.mktemp("quick-desk")
     operator_manual.prepare(folder)
     table = folder / "images.yaml"
@@ -55,3 +55,9 @@ def quick_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     host.mkdir()
     with Cluster(ClusterConfig(nodes=1, images=[table], host_path_root=host)) as cluster:
         yield Desk(cluster, folder)
+
+
+@pytest.fixture(scope="package")
+def host(quick_desk: Desk) -> Path:
+    """The folder that pods see as the root of their host."""
+    return quick_desk.folder / "host"

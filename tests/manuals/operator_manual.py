@@ -19,7 +19,7 @@ from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError
 from tests.live import volcano
 from tests.live.tinyimages import write_tiny_images
-from tests.manuals.walk import Section, Step, Walk, WalkError
+from tests.manuals.walk import Sections, Step, Walk, WalkError
 
 CHECKOUT = Path(__file__).parents[2]
 LABELS = {"accelerator": "nvidia-tesla-p100"}
@@ -43,86 +43,68 @@ def delete(job: str) -> Step:
     return Step(f"{IN} delete pdj {job} --cascade=foreground", "deleted")
 
 
-INSTALL = (
-    Section(
+INSTALL: Sections = (
+    (
         "Install the CRD",
-        (
-            Step("kubectl create -f deploy/v1/crd.yaml"),
-            Step("kubectl get crd", r"paddlejobs\.batch\.paddlepaddle\.org"),
-        ),
+        Step("kubectl create -f deploy/v1/crd.yaml"),
+        Step("kubectl get crd", r"paddlejobs\.batch\.paddlepaddle\.org"),
     ),
-    Section(
+    (
         "Install the controller",
-        (
-            Step("kubectl create -f deploy/v1/operator.yaml"),
-            Step(
-                f"{IN} get pods",
-                r"(?P<manager>paddle-controller-manager-\S+) +1/1 +Running",
-            ),
-            Step(f"{IN} logs {{manager}}", r"\S"),
+        Step("kubectl create -f deploy/v1/operator.yaml"),
+        Step(
+            f"{IN} get pods",
+            r"(?P<manager>paddle-controller-manager-\S+) +1/1 +Running",
         ),
+        Step(f"{IN} logs {{manager}}", r"\S"),
     ),
-    Section(
+    (
         "Submit the demo",
-        (
-            Step(f"{IN} create -f {EXAMPLES}/wide_and_deep.yaml"),
-            shows("wide-ande-deep", "Completed +PS +2/2 +0/2"),
-            Step(f"{IN} get pods", r"worker-0 +0/1 +Completed"),
-        ),
+        Step(f"{IN} create -f {EXAMPLES}/wide_and_deep.yaml"),
+        shows("wide-ande-deep", "Completed +PS +2/2 +0/2"),
+        Step(f"{IN} get pods", r"worker-0 +0/1 +Completed"),
     ),
 )
-EXAMPLE_SECTIONS = (
-    Section(
+EXAMPLE_SECTIONS: Sections = (
+    (
         "Example 1: wide and deep",
-        (
-            delete("wide-ande-deep"),
-            Step(f"{IN} create -f demo-wide-and-deep.yaml"),
-            shows("wide-ande-deep", "Completed +PS +2/2 +0/2"),
-            delete("wide-ande-deep"),
-        ),
+        delete("wide-ande-deep"),
+        Step(f"{IN} create -f demo-wide-and-deep.yaml"),
+        shows("wide-ande-deep", "Completed +PS +2/2 +0/2"),
+        delete("wide-ande-deep"),
     ),
-    Section(
+    (
         "Example 2: resnet",
-        (
-            Step(f"{IN} create -f resnet.yaml"),
-            shows("resnet", "Completed +Collective +0/2"),
-            delete("resnet"),
-        ),
+        Step(f"{IN} create -f resnet.yaml"),
+        shows("resnet", "Completed +Collective +0/2"),
+        delete("resnet"),
     ),
-    Section(
+    (
         "Volcano",
-        (
-            Step(f"{IN} create -f {EXAMPLES}/wide_and_deep_volcano.yaml"),
-            shows("wide-ande-deep", "Completed +PS +2/2 +0/2"),
-            delete("wide-ande-deep"),
-        ),
+        Step(f"{IN} create -f {EXAMPLES}/wide_and_deep_volcano.yaml"),
+        shows("wide-ande-deep", "Completed +PS +2/2 +0/2"),
+        delete("wide-ande-deep"),
     ),
-    Section(
+    (
         "GPUs and the choice of nodes",
-        (
-            Step(f"{IN} create -f {EXAMPLES}/wide_and_deep_gpu.yaml"),
-            shows("wide-ande-deep-gpu", "Completed +PS +0/2 +0/2"),
-        ),
+        Step(f"{IN} create -f {EXAMPLES}/wide_and_deep_gpu.yaml"),
+        shows("wide-ande-deep-gpu", "Completed +PS +0/2 +0/2"),
     ),
-    Section(
+    (
         "Storage",
-        (
-            Step(f"{IN} apply -f pv-pvc.yaml"),
-            Step(f"{IN} create -f {EXAMPLES}/storage_fill.yaml"),
-            Step(f"{IN} get jobs", r"storage-fill +\w* +1/1"),
-            Step(f"{IN} create -f {EXAMPLES}/wide_and_deep_storage.yaml"),
-            shows("paddlejob-demo-1", "Completed +PS +0/2 +0/2"),
-        ),
+        Step(f"{IN} apply -f pv-pvc.yaml"),
+        Step(f"{IN} create -f {EXAMPLES}/storage_fill.yaml"),
+        Step(f"{IN} get jobs", r"storage-fill +\w* +1/1"),
+        Step(f"{IN} create -f {EXAMPLES}/wide_and_deep_storage.yaml"),
+        shows("paddlejob-demo-1", "Completed +PS +0/2 +0/2"),
     ),
 )
-UNINSTALL = (
-    Section(
+UNINSTALL: Sections = (
+    (
         "Uninstall",
-        (
-            Step("kubectl delete -f deploy/v1/crd.yaml -f deploy/v1/operator.yaml"),
-            Step("kubectl get crd", r"\A(?!(?s:.*)paddlejobs)"),
-            Step("kubectl get pods --all-namespaces", "No resources found"),
-        ),
+        Step("kubectl delete -f deploy/v1/crd.yaml -f deploy/v1/operator.yaml"),
+        Step("kubectl get crd", r"\A(?!(?s:.*)paddlejobs)"),
+        Step("kubectl get pods --all-namespaces", "No resources found"),
     ),
 )
 

@@ -41,12 +41,6 @@ GUIDE_UNINSTALL = printed("docs/guide.md", "Uninstall")[-2:]
 
 
 @pytest.fixture(scope="module")
-def host(quick_desk: Desk) -> Path:
-    """The folder that pods see as the root of their host."""
-    return quick_desk.folder / "host"
-
-
-@pytest.fixture(scope="module")
 def reader(quick_desk: Desk) -> Walk:
     """Who follows the pages, on a cluster without operator."""
     return quick_desk.reader()

@@ -37,12 +37,6 @@ JOBS = ("training", "by-name")
 
 
 @pytest.fixture(scope="module")
-def host(quick_desk: Desk) -> Path:
-    """The folder that pods see as the root of their host."""
-    return quick_desk.folder / "host"
-
-
-@pytest.fixture(scope="module")
 def reader(quick_desk: Desk) -> Walk:
     """Who follows the page in the checkout, on a cluster of the former operator."""
     cluster = quick_desk.reader().cluster

@@ -21,8 +21,8 @@ from tests.manuals.source import needs_manuals, text_of
 
 ADDRESS = re.compile(r"https://\S+?/(?=deploy/)")
 MANAGER = re.compile(r"paddle-controller-manager-\w+-\w+")
-STEPS = [step.command for section in (*INSTALL, *EXAMPLE_SECTIONS) for step in section.steps]
-LAST = UNINSTALL[0].steps[0].command
+STEPS = [step.command for _, *steps in (*INSTALL, *EXAMPLE_SECTIONS) for step in steps]
+LAST = UNINSTALL[0][1].command
 
 
 def from_manual() -> list[str]:

@@ -6,7 +6,7 @@ pattern names can stand in later commands, as `{name}`.
 
 import re
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,12 +25,8 @@ class Step:
     until: str = ""
 
 
-@dataclass(frozen=True)
-class Section:
-    """Steps under a heading."""
-
-    title: str
-    steps: tuple[Step, ...]
+Sections = Sequence[tuple[str, *tuple[Step, ...]]]
+"""Headings, each with its steps."""
 
 
 class WalkError(Exception):
@@ -47,11 +43,11 @@ class Walk:
     said: list[tuple[str, str]] = field(default_factory=list)
     _found: dict[str, str] = field(default_factory=dict)
 
-    def take(self, sections: Iterable[Section]) -> None:
+    def take(self, sections: Sections) -> None:
         """Every step of every section. Raises WalkError."""
-        for section in sections:
-            self.show(f"\n## {section.title}\n")
-            for step in section.steps:
+        for title, *steps in sections:
+            self.show(f"\n## {title}\n")
+            for step in steps:
                 self.step(step)
 
     def step(self, step: Step) -> str:

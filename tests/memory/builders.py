@@ -7,7 +7,7 @@ from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
-from api.constants import API_VERSION, KIND, Role
+from api.constants import API_VERSION, KIND, LABEL_INDEX, LABEL_ROLE, Role
 from api.job import parse_job, pod_name
 from api.objects import Raw, format_time
 from reconcile.build.rendezvous import child_labels
@@ -113,7 +113,7 @@ class PodBuilder:
     def __init__(self, job: Raw, role: Role, index: int, attempt: int) -> None:
         parsed = parse_job(job)
         name = pod_name(parsed.name, role, index)
-        labels = child_labels(parsed, attempt) | _role_labels(role, index)
+        labels = child_labels(parsed, attempt) | {LABEL_ROLE: str(role), LABEL_INDEX: str(index)}
         self._container: Raw = {"name": "paddle", "restartCount": 0, "state": {}}
         self._raw: Raw = {
             "apiVersion": "v1",
@@ -264,13 +264,7 @@ def cause_of(message: str) -> str:
     return message.partition("; next: ")[0]
 
 
-def _role_labels(role: Role, index: int) -> dict[str, str]:
-    group = "batch.paddlepaddle.org"
-    return {f"{group}/role": str(role), f"{group}/index": str(index)}
-
-
 def _address(labels: dict[str, str]) -> str:
     """An address that tells the role and the index: 10.0.<role>.<index + 1>."""
-    group = "batch.paddlepaddle.org"
-    role = list(Role).index(Role(labels[f"{group}/role"]))
-    return f"10.0.{role}.{int(labels[f'{group}/index']) + 1}"
+    role = list(Role).index(Role(labels[LABEL_ROLE]))
+    return f"10.0.{role}.{int(labels[LABEL_INDEX]) + 1}"
