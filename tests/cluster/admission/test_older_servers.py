@@ -6,6 +6,7 @@ Kubernetes 1.15 for v1beta1, and 1.25, the oldest that is supported, for v1.
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,19 +40,19 @@ def crdcheck125() -> Path:
     return gochecks.build("crdcheck125")
 
 
-def ask(program: Path, crd: Raw, objects: Raw) -> Raw:
-    """What the server of 1.15 finds wrong with a CRD and with objects."""
-    question = json.dumps({"crd": crd, "objects": objects})
-    done = subprocess.run([program], input=question, capture_output=True, text=True, check=True)
-    answer: Raw = json.loads(done.stdout)
-    return answer
+def ask(program: Path, question: Raw) -> Any:
+    """What the server finds wrong: that of 1.15 with a CRD and objects, that of 1.25 with a CRD."""
+    text = json.dumps(question)
+    done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
 def answer(crdcheck: Path) -> Raw:
     """Its answer to the generated CRD, the corpus of pods and the bad jobs."""
     jobs = {name: as_job({"worker": {"template": t}}) for name, t in TEMPLATES.items()}
-    return ask(crdcheck, build_v1beta1_crd(), jobs | {bad.name: bad.job for bad in BAD})
+    objects = jobs | {bad.name: bad.job for bad in BAD}
+    return dict(ask(crdcheck, {"crd": build_v1beta1_crd(), "objects": objects}))
 
 
 def as_job(spec: Raw) -> Raw:
@@ -65,7 +66,7 @@ def test_v1beta1_is_valid_in_115(answer: Raw) -> None:
 def test_invalid_v1beta1_is_told_in_115(crdcheck: Path) -> None:
     crd = build_v1beta1_crd()
     del crd["spec"]["validation"]["openAPIV3Schema"]["properties"]["spec"]["type"]
-    assert any("type" in problem for problem in ask(crdcheck, crd, {})["crd"])
+    assert any("type" in problem for problem in ask(crdcheck, {"crd": crd, "objects": {}})["crd"])
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
@@ -78,16 +79,8 @@ def test_refuses(answer: Raw, bad: BadJob) -> None:
     assert answer["objects"][bad.name]
 
 
-def ask125(program: Path, crd: Raw) -> list[str]:
-    done = subprocess.run(
-        [program], input=json.dumps(crd), capture_output=True, text=True, check=True
-    )
-    problems: list[str] = json.loads(done.stdout)
-    return problems
-
-
 def test_v1_is_valid_in_125(crdcheck125: Path) -> None:
-    assert ask125(crdcheck125, build_crd()) == []
+    assert ask(crdcheck125, build_crd()) == []
 
 
 @pytest.mark.parametrize(
@@ -103,4 +96,4 @@ def test_rule_too_new_or_too_dear_is_told_in_125(crdcheck125: Path, rule: Raw, s
     crd = build_crd()
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     schema["x-kubernetes-validations"].append(rule)
-    assert any(says in problem for problem in ask125(crdcheck125, crd))
+    assert any(says in problem for problem in ask(crdcheck125, crd))

@@ -14,6 +14,7 @@ from tests.live.apiserver import DRY_RUN, ApiServer, jobs_path
 from tests.pod_corpus import RUNTIME_CLASS, all_pods
 
 PODS = all_pods()
+Place = tuple[str | int, ...]
 UNSET_BY_USERS = (
     ".metadata.",  # what the API server writes; the corpus has the rest
     ".readinessProbe.terminationGracePeriodSeconds",  # no Pod may set it
@@ -68,7 +69,7 @@ def test_typos_are_refused_at_every_depth(server: ApiServer, namespace: str) -> 
 
 def test_corpus_sets_every_field() -> None:
     schema = load_pod_template()
-    used = {path for pod in PODS.values() for path in _used(template_of(pod), schema, "")}
+    used = {each[0] for pod in PODS.values() for each in _walk(template_of(pod), schema, "", ())}
     unset = {p for p in _fields(schema, "") - used if not any(u in p for u in UNSET_BY_USERS)}
     assert unset == set()
 
@@ -82,12 +83,13 @@ def _misspelt() -> dict[str, Raw]:
     """Templates of the corpus with one unknown field each: one for every object in a schema."""
     schema, found = load_pod_template(), dict[str, Raw]()
     for pod in PODS.values():
-        for path, place in _objects(template_of(pod), schema, "", ()):
-            found.setdefault(path, _with_typo(template_of(pod), place))
+        for path, place, is_object in _walk(template_of(pod), schema, "", ()):
+            if is_object:
+                found.setdefault(path, _with_typo(template_of(pod), place))
     return found
 
 
-def _with_typo(template: Raw, place: tuple[str | int, ...]) -> Raw:
+def _with_typo(template: Raw, place: Place) -> Raw:
     copy: Raw = json.loads(json.dumps(template))
     target: Any = copy
     for step in place:
@@ -96,28 +98,17 @@ def _with_typo(template: Raw, place: tuple[str | int, ...]) -> Raw:
     return copy
 
 
-def _objects(
-    value: Any, schema: Raw, path: str, place: tuple[str | int, ...]
-) -> Iterator[tuple[str, tuple[str | int, ...]]]:
-    """Paths in the schema, and places in the value, of all objects with named fields."""
-    if isinstance(value, dict) and "properties" in schema:
-        yield path, place
+def _walk(value: Any, schema: Raw, path: str, place: Place) -> Iterator[tuple[str, Place, bool]]:
+    """Paths in the schema and places in the value, of all in it, and what has named fields."""
+    is_object = isinstance(value, dict) and "properties" in schema
+    yield path, place, is_object
+    if is_object:
         for name, inner in value.items():
             field = schema["properties"][name]
-            yield from _objects(inner, field, f"{path}.{name}", (*place, name))
+            yield from _walk(inner, field, f"{path}.{name}", (*place, name))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _objects(inner, schema["items"], f"{path}[]", (*place, index))
-
-
-def _used(value: Any, schema: Raw, path: str) -> Iterator[str]:
-    if isinstance(value, dict) and "properties" in schema:
-        for name, inner in value.items():
-            yield f"{path}.{name}"
-            yield from _used(inner, schema["properties"][name], f"{path}.{name}")
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _used(inner, schema["items"], f"{path}[]")
+            yield from _walk(inner, schema["items"], f"{path}[]", (*place, index))
 
 
 def _fields(schema: Raw, path: str) -> set[str]:

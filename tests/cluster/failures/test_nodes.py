@@ -7,15 +7,17 @@ others may not read nodes.
 
 import re
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 import pytest
 
 from api.constants import LABEL_JOB_NAME, Reason
 from localcluster import Cluster
+from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.faulty import SLOW_TO_STOP, job_near, take_away, wait_second_attempt
 from tests.live.lab import CORE, Lab
-from tests.live.operated import operator_beside
+from tests.live.operated import grant_roles, operator_beside
 from tests.live.pdj import assert_explained
 
 pytestmark = pytest.mark.timeout(300)
@@ -23,6 +25,33 @@ pytestmark = pytest.mark.timeout(300)
 RESTARTED, DRAINED, DELETED, LOST = (f"node-{number}" for number in range(4))
 FORCE_SECONDS = 1
 FORCE = f"--force-delete-after={FORCE_SECONDS}"
+
+
+def test_with_roles_alone_pods_of_a_lost_node_are_let_be(unattended: Cluster) -> None:
+    """Such an operator cannot read nodes."""
+    with new_namespace(unattended) as namespace:
+        lab = Lab(unattended, namespace)
+        grant_roles(unattended, namespace)
+        with operator_beside(unattended, namespace, FORCE, account_in=namespace):
+            lab.submit(job_near("kept", DELETED))
+            lab.wait_phase("kept", "Running")
+            take_away(lab, DELETED, "kept")
+            kept = uids(lab, "kept")
+            due = max(pod["metadata"]["deletionTimestamp"] for pod in lab.pods("kept"))
+            past = datetime.fromisoformat(due) + timedelta(seconds=FORCE_SECONDS + 3)
+            lab.wait(lambda: clock.utc_now() > past, "they should have been gone for long")
+            lab.wait(
+                lambda: lab.condition("kept", "Pending").get("reason") == "PodsTerminating", "so"
+            )
+            assert uids(lab, "kept") == kept
+            unattended.start_component(DELETED)
+            lab.wait(lambda: not kept & uids(lab, "kept"), "the node lets them go")
+            lab.kubectl("wait", f"node/{DELETED}", "--for=condition=Ready", "--timeout=60s")
+
+
+def uids(lab: Lab, job: str) -> set[str]:
+    """The job's pods; those of its next attempt are others."""
+    return {pod["metadata"]["uid"] for pod in lab.pods(job)}
 
 
 @pytest.fixture(scope="module")

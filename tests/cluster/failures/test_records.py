@@ -87,17 +87,6 @@ def test_record_says_why_and_ends_with_the_logs_last_lines(jobs: Lab) -> None:
     assert len(message) <= 1024
 
 
-def test_log_is_asked_for_where_the_user_did_not_decide(jobs: Lab, pod_history: History) -> None:
-    def policy(name: str) -> str:
-        (container,) = pod_history.versions(f"{name}-worker-0")[0]["spec"]["containers"]
-        return str(container["terminationMessagePolicy"])
-
-    record_of(jobs, "crashes")
-    assert policy("crashes") == "FallbackToLogsOnError"
-    record_of(jobs, "own-message")
-    assert policy("own-message") == "File"
-
-
 def test_describe_is_enough(jobs: Lab) -> None:
     record = record_of(jobs, "crashes")
     jobs.wait(lambda: jobs.events("crashes", "PodFailed"), "an Event")

@@ -3,7 +3,7 @@
 import json
 import random
 
-from tests.live.lab import PADDLE_JOBS, Lab, Raw, paddle_job, shell
+from tests.live.lab import Lab, Raw, paddle_job, shell
 
 JOBS = 5
 EDITS = 6
@@ -38,20 +38,15 @@ def test_held_job_that_was_changed_at_random_starts_like_a_new_one(lab: Lab) -> 
     lab.wait_all(names, "Suspended")
     for name in names:
         for _ in range(EDITS):
-            patch(lab, name, draw_change(rng))
+            lab.edit(name, **draw_change(rng))
         spec = lab.job(name)["spec"]
-        patch(lab, name, {"suspend": False})
+        lab.edit(name, suspend=False)
         twin = {**paddle_job(f"twin-of-{name}", {}), "spec": {**spec, "suspend": False}}
         lab.submit(twin)
     for name in names:
         lab.wait_completed(name)
         lab.wait_completed(f"twin-of-{name}")
         assert pods(lab, name) == pods(lab, f"twin-of-{name}"), f"seed {number}"
-
-
-def patch(lab: Lab, name: str, spec: Raw) -> None:
-    path = f"{PADDLE_JOBS}/namespaces/{lab.namespace}/paddlejobs/{name}"
-    lab.cluster.client.patch(path, {"spec": spec}, "application/merge-patch+json")
 
 
 def pods(lab: Lab, job: str) -> list[str]:

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tests.live.lab import Lab, paddle_job
+from tests.live.lab import Lab, Raw, paddle_job, shell
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(500)]
 
@@ -38,95 +38,84 @@ if role._role != Role.WORKER:
     time.sleep(3600)
 """
 COUNTS = {"ps": 1, "worker": 2}
-GLOO = {0: (False, False), 1: (True, False), 2: (True, True)}
-"""By withGloo: whether a process sets Gloo up, and whether with servers too."""
-JOBS = {0: "heter", 1: "gloo-1", 2: "gloo-2"}
-"""The job with each withGloo."""
+JOBS = {"heter": (0, COUNTS | {"heter": 2}), "gloo": (2, COUNTS)}
+"""withGloo and pods by role. With `withGloo: 1`, the default, the examples train."""
 
 
-def template(port: int) -> dict:
+def template(port: int) -> Raw:
     """Each job has ports of its own: Gloo's meeting point listens on all addresses."""
     port_env = [{"name": "PADDLE_PORT", "value": str(port)}]
-    trainer = {"name": "paddle", "image": PADDLE, "command": ["python", "-c", TELL]}
-    return {"spec": {"containers": [{**trainer, "env": port_env}]}}
+    return shell("", image=PADDLE, command=["python", "-c", TELL], env=port_env)
 
 
-def told_by(lab: Lab, pod: str) -> dict:
-    """What the pod's role maker has told, once it has."""
-
-    def find() -> dict | None:
-        done = lab.cluster.kubectl("-n", lab.namespace, "logs", pod, check=False)  # it may not run
-        lines = [line for line in done.stdout.splitlines() if line.startswith("ROLE ")]
-        return json.loads(lines[0].removeprefix("ROLE ")) if lines else None
-
-    return dict(lab.wait(find, f"{pod} tells its role"))
+def role_of(lab: Lab, pod: str) -> Raw | None:
+    """What the pod's role maker has told, if it has."""
+    lines = [line for line in lab.log(pod).splitlines() if line.startswith("ROLE ")]
+    return dict(json.loads(lines[0].removeprefix("ROLE "))) if lines else None
 
 
 @pytest.fixture(scope="module")
-def roles(module_lab: Lab) -> Lab:
-    """A job for each withGloo, one of them with heter trainers, all completed.
+def told(module_lab: Lab) -> dict[str, Raw]:
+    """By pod, what the role makers say of two completed jobs, one of them with heter trainers.
 
     Gloo listens on all addresses of the machine, where another run of these tests may listen too.
     """
     first = random.randrange(20_000, 28_000, 400)
-    for with_gloo, name in JOBS.items():
-        pods = template(first + 100 * with_gloo)
-        counts = COUNTS | ({"heter": 2} if name == "heter" else {})
-        roles = {role: (count, pods) for role, count in counts.items()}
+    for number, (name, (with_gloo, counts)) in enumerate(JOBS.items()):
+        roles = {role: (count, template(first + 100 * number)) for role, count in counts.items()}
         module_lab.submit(paddle_job(name, roles, withGloo=with_gloo, cleanPodPolicy="Never"))
-    module_lab.wait_all(JOBS.values(), "Completed", timeout_seconds=400)
-    return module_lab
+    module_lab.wait_all(JOBS, "Completed", timeout_seconds=400)
+    for name, (_, counts) in JOBS.items():
+        for role in counts.keys() - {"worker"}:
+            count = counts[role]
+            module_lab.wait(lambda n=name, r=role, c=count: runs(module_lab, n, r) == c, role)
+    pods = [pod["metadata"]["name"] for name in JOBS for pod in module_lab.pods(name)]
+    return {pod: module_lab.wait(lambda pod=pod: role_of(module_lab, pod), pod) for pod in pods}
 
 
-@pytest.mark.parametrize("with_gloo", GLOO)
+def runs(lab: Lab, job: str, role: str) -> int:
+    return int(lab.status(job)[role].get("running", 0))
+
+
+@pytest.mark.parametrize(("job", "says"), [("heter", [False] * 2), ("gloo", [True] * 2)])
 @pytest.mark.parametrize("pod", ["ps-0", "worker-0", "worker-1"])
-def test_with_gloo_reaches_the_role_maker(roles: Lab, with_gloo: int, pod: str) -> None:
-    told = told_by(roles, f"{JOBS[with_gloo]}-{pod}")
-    assert (told["gloo"], told["everyone"]) == GLOO[with_gloo]
+def test_with_gloo_reaches_the_role_maker(told, job, says, pod):
+    """Whether a process sets Gloo up, and whether with servers too."""
+    assert [told[f"{job}-{pod}"][word] for word in ("gloo", "everyone")] == says
 
 
-@pytest.mark.parametrize("with_gloo", [1, 2])
-def test_gloo_connects_the_workers(roles: Lab, with_gloo: int) -> None:
-    for index in range(COUNTS["worker"]):
-        assert told_by(roles, f"gloo-{with_gloo}-worker-{index}")["gathered"] == [0, 1]
+def test_gloo_connects_the_workers(told: dict[str, Raw]) -> None:
+    assert [told[f"gloo-worker-{index}"]["gathered"] for index in range(2)] == [[0, 1]] * 2
 
 
-@pytest.mark.parametrize(
-    ("pod", "role", "index"),
-    [
-        ("ps-0", "server", 0),
-        ("worker-0", "worker", 0),
-        ("worker-1", "worker", 1),
-        ("heter-0", "heter", 2),
-        ("heter-1", "heter", 3),
-    ],
-)
-def test_heter_pod_knows_who_it_is(roles: Lab, pod: str, role: str, index: int) -> None:
-    told = told_by(roles, f"heter-{pod}")
-    assert (told["role"], told["index"]) == (role, index)
+def test_heter_pod_knows_who_it_is(told: dict[str, Raw]) -> None:
+    known = {pod: (each["role"], each["index"]) for pod, each in told.items() if "heter-" in pod}
+    assert known == {
+        "heter-ps-0": ("server", 0),
+        "heter-worker-0": ("worker", 0),
+        "heter-worker-1": ("worker", 1),
+        "heter-heter-0": ("heter", 2),
+        "heter-heter-1": ("heter", 3),
+    }
 
 
 @pytest.mark.parametrize("pod", ["ps-0", "worker-0", "worker-1", "heter-0", "heter-1"])
-def test_heter_pod_knows_its_peers(roles: Lab, pod: str) -> None:
-    told = told_by(roles, f"heter-{pod}")
-    port = roles.get("/api/v1", "configmaps/heter")["data"]["PADDLE_PORT"]
-    everyone = {
-        role: [f"{p['status']['podIP']}:{port}" for p in roles.pods("heter", role)]
-        for role in ("ps", "worker", "heter")
-    }
-    assert told["servers"] == everyone["ps"]
-    assert told["workers"] == everyone["worker"]
-    assert told["heters"] == everyone["heter"]
+def test_heter_pod_knows_its_peers(module_lab: Lab, told: dict[str, Raw], pod: str) -> None:
+    port = module_lab.get("/api/v1", "configmaps/heter")["data"]["PADDLE_PORT"]
+    for word, role in (("servers", "ps"), ("workers", "worker"), ("heters", "heter")):
+        pods = module_lab.pods("heter", role)
+        assert told[f"heter-{pod}"][word] == [f"{p['status']['podIP']}:{port}" for p in pods]
 
 
-def test_heter_stages_follow_one_another(roles: Lab) -> None:
-    worker, heter = told_by(roles, "heter-worker-0"), told_by(roles, "heter-heter-0")
+def test_heter_stages_follow_one_another(told: dict[str, Raw]) -> None:
+    worker, heter = told["heter-worker-0"], told["heter-heter-0"]
     assert worker["next"] == worker["heters"]
     assert heter["previous"] == heter["workers"]
     assert worker["stage"] == [1, 2, [2, 2]]
     assert heter["stage"] == [2, 2, [2, 2]]
 
 
-def test_heter_job_completes_by_its_workers(roles: Lab) -> None:
-    assert roles.status("heter")["mode"] == "Heter"
-    roles.wait(lambda: roles.status("heter")["heter"]["running"] == 2, "both heter trainers run")
+@pytest.mark.usefixtures("told")
+def test_heter_job_completes_by_its_workers(module_lab: Lab) -> None:
+    assert module_lab.status("heter")["mode"] == "Heter"
+    assert runs(module_lab, "heter", "heter") == 2

@@ -1,6 +1,5 @@
 """A job that waits says why in one sentence."""
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -65,13 +64,8 @@ def hold_back(lab: Lab, job: str) -> None:
     (group,) = lab.wait(lambda: lab.items(volcano.API, "podgroups", selector), "a PodGroup")
     condition = {"type": "Unschedulable", "status": "True", "message": FULL}
     condition |= {"reason": "NotEnoughResources", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-    status = json.dumps({"status": {"phase": "Pending", "conditions": [condition]}})
-    name = group["metadata"]["name"]
-    lab.kubectl("patch", volcano_group(name), "--subresource=status", "--type=merge", "-p", status)
-
-
-def volcano_group(name: str) -> str:
-    return f"podgroups.scheduling.volcano.sh/{name}"
+    path = f"podgroups/{group['metadata']['name']}/status"
+    lab.patch(volcano.API, path, status={"phase": "Pending", "conditions": [condition]})
 
 
 def says(lab: Lab, name: str) -> bool:
@@ -118,6 +112,6 @@ def test_quota_is_told_and_the_job_goes_on_when_it_is_raised(poor: Lab) -> None:
     )
     assert poor.pod_names("squeezed") == ["squeezed-worker-0"]
     poor.wait(lambda: poor.events("squeezed", "PartlyPlaced"), "an Event")
-    poor.kubectl("patch", "quota", "few", "--type=merge", "-p", '{"spec":{"hard":{"pods":"2"}}}')
+    poor.patch(CORE, "resourcequotas/few", spec={"hard": {"pods": "2"}})
     poor.wait_phase("squeezed", "Running")
     assert len(poor.events("squeezed", "PartlyPlaced")) == 1

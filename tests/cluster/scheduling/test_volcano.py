@@ -1,6 +1,5 @@
 """Gangs by Volcano's PodGroup: the user's, or the operator's own."""
 
-import json
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from tests.live.lab import SERVER, Lab, Raw, paddle_job, shell
 from tests.live.pdj import assert_explained
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
-SUBMISSIONS = 6
+SUBMISSIONS = 3
 CALM_SECONDS = 4.0
 
 
@@ -45,10 +44,6 @@ def own_group(lab: Lab, name: str) -> Raw:
 def jobs(module_lab: Lab) -> Lab:
     module_lab.submit(gang_job("joins", cleanPodPolicy="Never"), pod_group("joins", 4))
     module_lab.submit(gang_job("alone", cleanPodPolicy="Never"))
-    policy = {"minAvailable": 3, "queue": "research", "priorityClass": "high"}
-    policy["minResources"] = {"cpu": "2", "memory": "100Mi"}
-    plain = {"ps": (2, SERVER), "worker": (2, shell("exit 0"))}
-    module_lab.submit(paddle_job("policy", plain, schedulingPolicy=policy, cleanPodPolicy="Never"))
     return module_lab
 
 
@@ -130,6 +125,4 @@ def test_gang_whose_queue_lets_it_in_late_waits_calmly_and_starts_then(lab, tmp_
 
 
 def say(lab: Lab, group: str, phase: str) -> None:
-    change = json.dumps({"status": {"phase": phase}})
-    kind = "podgroups.scheduling.volcano.sh"
-    lab.kubectl("patch", kind, group, "--subresource=status", "--type=merge", "-p", change)
+    lab.patch(volcano.API, f"podgroups/{group}/status", status={"phase": phase})
