@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from api.constants import Condition, Phase, Reason
 from controller.options import build_parser
 from metrics import Census, Metrics, NamespaceCensus
@@ -70,11 +72,11 @@ def test_reasons():
     assert sorted(told) == sorted(Reason)
 
 
-def test_phases():
-    told = [row[0] for row in rows(STATUS, "| phase | meaning |")]
-    assert sorted(", ".join(told).split(", ")) == sorted(Phase)
-
-
-def test_conditions():
-    told = [row[0] for row in rows(STATUS, "| condition | true while |")]
-    assert sorted(told) == sorted(Condition)
+@pytest.mark.parametrize(
+    ("header", "known"),
+    [("| phase | meaning |", Phase), ("| condition | true while |", Condition)],
+    ids=["phases", "conditions"],
+)
+def test_phases_and_conditions(header, known):
+    told = ", ".join(row[0] for row in rows(STATUS, header)).split(", ")
+    assert sorted(told) == sorted(known)

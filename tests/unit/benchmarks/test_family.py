@@ -3,12 +3,15 @@
 import json
 from urllib.parse import urlencode
 
+from api.constants import Role
 from benchmarks.adapter import Adapter
 from benchmarks.family import Copies, Family, Requests, as_requested
 from benchmarks.operators import own_operator
 from controller.client.api import METADATA_ONLY, UNCHECKED
 from kube.client import JSON
 from localcluster.client.rest import Raw
+from tests.memory import builders
+from tests.memory.builders import a_job
 
 JOB_UID = "11111111-1111-1111-1111-111111111111"
 POD_UID = "22222222-2222-2222-2222-222222222222"
@@ -16,43 +19,30 @@ POD_UID = "22222222-2222-2222-2222-222222222222"
 
 def a_pod() -> Raw:
     """A pod as the API server shows it."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": "sample-ps-0",
-            "namespace": "default",
-            "uid": POD_UID,
-            "resourceVersion": "17",
-            "ownerReferences": [{"uid": JOB_UID, "name": "sample", "kind": "PaddleJob"}],
-        },
-        "spec": {
-            "containers": [
-                {
-                    "name": "paddle",
-                    "imagePullPolicy": "IfNotPresent",
-                    "volumeMounts": [{"name": "kube-api-access-x", "mountPath": "/var"}],
-                }
-            ],
-            "volumes": [{"name": "kube-api-access-x"}],
-            "tolerations": [{"key": "node.kubernetes.io/not-ready"}],
-            "nodeName": "simulated-0",
-            "restartPolicy": "Never",
-            "priority": 0,
-        },
-        "status": {"phase": "Running", "podIP": "10.0.0.7"},
+    job = a_job("sample", JOB_UID).with_ps(1).build()
+    pod = builders.a_pod(job, Role.PS).running(address="10.0.0.7").build()
+    pod["metadata"] |= {"uid": POD_UID, "resourceVersion": "17"}
+    pod["spec"]["containers"][0] |= {
+        "imagePullPolicy": "IfNotPresent",
+        "volumeMounts": [{"name": "kube-api-access-x", "mountPath": "/var"}],
     }
+    pod["spec"] |= {
+        "volumes": [{"name": "kube-api-access-x"}],
+        "tolerations": [{"key": "node.kubernetes.io/not-ready"}],
+        "priority": 0,
+    }
+    return pod
 
 
 def a_family() -> Family:
-    job = {"metadata": {"name": "sample", "uid": JOB_UID}, "status": {"phase": "Running"}}
+    job = a_job("sample", JOB_UID).with_status(phase="Running").build()
     return Family(Adapter(), "sample", job, {"pods": [a_pod()], "configmaps": [], "services": []})
 
 
 def test_what_the_server_added_is_not_asked_for():
     asked = as_requested(a_pod())
     assert asked["spec"] == {"containers": [{"name": "paddle"}], "restartPolicy": "Never"}
-    assert set(asked["metadata"]) == {"name", "namespace", "ownerReferences"}
+    assert set(asked["metadata"]) == {"name", "namespace", "labels", "ownerReferences"}
     assert "status" not in asked
 
 

@@ -23,10 +23,15 @@ SECONDS = 120.0
 IMAGE = "registry.example.com/team/linear:3"
 
 
+def job_file(folder: Path) -> str:
+    file = folder / "job.yaml"
+    file.write_text(yaml.safe_dump(paddle_job("mine", {"worker": (1, shell("true", image=IMAGE))})))
+    return str(file)
+
+
 def sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *words: str) -> dict[str, Any]:
     """What would be sent for a job of one worker; {} if the command was refused."""
-    job = tmp_path / "job.yaml"
-    job.write_text(yaml.safe_dump(paddle_job("mine", {"worker": (1, shell("true", image=IMAGE))})))
+    job = job_file(tmp_path)
     orders: list[dict[str, Any]] = []
 
     def keep(_say: object, order: dict[str, Any]) -> None:
@@ -34,7 +39,7 @@ def sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *words: str) -> dict[s
         raise Problem("not started")
 
     monkeypatch.setattr("pdj.commands.local.run_host", keep)
-    main(["run", "--local", str(job), *words])
+    main(["run", "--local", job, *words])
     return orders[0] if orders else {}
 
 
@@ -85,9 +90,8 @@ def test_ctrl_c_while_pip_runs_ends_it(tmp_path):
     program, cache, temporary = (tmp_path / name for name in ("program", "cache", "tmp"))
     for folder in (program, cache, temporary):
         folder.mkdir()
-    job = tmp_path / "job.yaml"
-    job.write_text(yaml.safe_dump(paddle_job("mine", {"worker": (1, shell("true", image=IMAGE))})))
-    words = ("run", "--local", str(job), "--program", f"{IMAGE}={program}")
+    job = job_file(tmp_path)
+    words = ("run", "--local", job, "--program", f"{IMAGE}={program}")
     with socket.create_server(("127.0.0.1", 0)) as index:
         index.settimeout(SECONDS)
         names = {

@@ -16,6 +16,7 @@ from kube.clock import Clock
 from kube.errors import Forbidden, NotFound, Transient
 from kube.logs import MAX_BYTES
 from pdj.commands import list as list_command
+from pdj.explain import english
 from pdj.explain.story import build_story
 from pdj.gather.jobs import JobPicture
 from pdj.gather.progress import TrainingReader, read_training
@@ -144,6 +145,7 @@ def test_without_the_right_to_logs_the_operators_reading_is_shown():
 
 
 FORBIDDEN = 'pods "train-worker-0" is forbidden: User "u" cannot get resource "pods/log"'
+FORMING = "LAUNCH INFO 2026-01-02 03:04:05,678 Waiting peer ready..."
 BAR = b"".join(b"\r %d%%|x| %d/9000 [0:1]" % (i // 90, i) for i in range(9000))
 ODD: dict[str, tuple[bytes | Exception, str]] = {
     "no-right": (Forbidden(FORBIDDEN), f"progress unknown: {FORBIDDEN}"),
@@ -182,7 +184,7 @@ ODD: dict[str, tuple[bytes | Exception, str]] = {
         "step 3/9 (33 %)  loss nan  last output 1s ago",
     ),
     "forms-again-and-again": (
-        log(*((i, "LAUNCH INFO 2026-01-02 03:04:05,678 Waiting peer ready...") for i in range(98))),
+        log(*((i, FORMING) for i in range(98))),
         "no step in the last lines  last output 3s ago  "
         "the launchers form their group again and again, without a step",
     ),
@@ -208,26 +210,24 @@ def silent_since(**seconds: float) -> Logs:
     )
 
 
-def test_who_was_silent_first_is_named():
-    training = read(silent_since(worker_0=0, worker_1=-33, worker_2=-1))
-    assert training.first_silent == ("worker-1", at(-33), at(0))
-    assert describe_training(training)[-1] == (
-        "worker-1 fell silent first, at 03:03:32Z; the others wrote until 03:04:05Z"
-    )
+FIRST = "worker-1 fell silent first, at 03:03:32Z; the others wrote until 03:04:05Z"
 
 
 @pytest.mark.parametrize(
-    "seconds",
+    ("seconds", "first"),
     [
-        {"worker_0": 99, "worker_1": 0, "worker_2": 99},  # the first worker still writes
-        {"worker_0": 0, "worker_1": -2, "worker_2": -0.1},  # all at once, as launchers copy it
-        {"worker_0": 0, "worker_1": -7000, "worker_2": -7000},  # these never write
-        {"worker_0": 0},  # the others have no log
+        ({"worker_0": 0, "worker_1": -33, "worker_2": -1}, FIRST),
+        ({"worker_0": 99, "worker_1": 0, "worker_2": 99}, ""),  # the first worker still writes
+        ({"worker_0": 0, "worker_1": -2, "worker_2": -0.1}, ""),  # all at once, as launchers copy
+        ({"worker_0": 0, "worker_1": -7000, "worker_2": -7000}, ""),  # these never write
+        ({"worker_0": 0}, ""),  # the others have no log
     ],
 )
-def test_nobody_is_named_without_grounds(seconds):
+def test_who_was_silent_first_is_named_if_there_are_grounds(seconds, first):
     training = read(silent_since(**seconds))
-    assert training.first_silent is None
+    assert training.first_silent == (("worker-1", at(-33), at(0)) if first else None)
+    assert ("fell silent first" in describe_training(training)[-1]) == bool(first)
+    assert describe_training(training)[-1].endswith(first)
 
 
 @pytest.mark.parametrize(
@@ -247,18 +247,20 @@ def test_explain_claims_no_more_than_is_known(language, cause, line):
     assert line in lines
 
 
-@pytest.mark.parametrize(("quiet", "hangs"), [(0, True), (1200, False)])
-def test_a_long_silence_that_nobody_announced_is_a_doubt(quiet, hangs):
-    logs = Logs(worker_0=log((-600, f"paddlejob: step=7 quiet={quiet}")))
+@pytest.mark.parametrize(
+    ("lines", "doubt"),
+    [
+        ([(-600, "paddlejob: step=7 quiet=0")], "may hang"),
+        ([(-600, "paddlejob: step=7 quiet=1200")], ""),
+        ([(90 + i, FORMING) for i in range(3)], "again and again"),
+    ],
+    ids=["a long silence that nobody announced", "one that was announced", "a gang forms anew"],
+)
+def test_what_may_be_no_training_is_a_doubt(lines, doubt):
+    logs = Logs(worker_0=log(*lines))
     (why,) = build_story(logs, a_picture(), "en", read(logs)).whys
-    assert ("may hang" in why.text.cause) is hangs
-
-
-def test_a_gang_that_forms_again_and_again_is_a_doubt():
-    forming = "LAUNCH INFO 2026-01-02 03:04:05,678 Waiting peer ready..."
-    logs = Logs(worker_0=log(*((90 + i, forming) for i in range(3))))
-    (why,) = build_story(logs, a_picture(), "en", read(logs)).whys
-    assert "again and again" in why.text.cause
+    assert doubt in why.text.cause
+    assert (why.text == english.TEXTS[Reason.ALL_PODS_RUNNING]) == (not doubt)
 
 
 def test_a_reader_rests_and_keeps_the_last_checkpoint():
