@@ -13,18 +13,18 @@ from localcluster.machine import clock
 from localcluster.machine.errors import StartError
 from localcluster.machine.process import Command, Process
 from localcluster.machine.report import run_to_end
+from tests.live.processes import processes_in
 
 DEADLINE_SECONDS = 60.0
 ORPHAN = "(setsid sh -c 'echo $$ > orphan; exec sleep 300' &) ; sleep 300"
-OWNER = """
+OWNS = """
 import sys, pathlib
 from localcluster.machine.process import Command, Process
 folder = pathlib.Path(sys.argv[1])
 process = Process(Command("it", ["sh", "-c", sys.argv[2]], folder / "log", folder))
-print(process.pid, process._guard.pid, flush=True)
 sys.stdin.read()
 """
-WAITER = """
+WAITS = """
 import sys, pathlib
 from localcluster.machine.report import run_to_end
 run_to_end(["sh", "-c", sys.argv[2]], "it", lambda text: None, pathlib.Path(sys.argv[1]))
@@ -47,35 +47,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
         process.stop(0)
 
 
-@pytest.fixture
-def owner(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, int]]:
-    """A process that owns a guarded command; then the pids of the command and of its guard."""
-    with subprocess.Popen(
-        [sys.executable, "-c", OWNER, str(tmp_path), ORPHAN],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        command, guard = map(int, process.stdout.readline().split())
-        yield process, command, guard
-        process.kill()
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 def read_pid(path: Path) -> int:
     assert clock.wait_until(lambda: path.exists() and path.read_text() != "", DEADLINE_SECONDS)
     return int(path.read_text())
-
-
-def all_end(*pids: int) -> bool:
-    return clock.wait_until(lambda: not any(map(is_alive, pids)), DEADLINE_SECONDS)
 
 
 def test_error_ends_with_the_last_log_lines(start):
@@ -87,10 +61,9 @@ def test_error_ends_with_the_last_log_lines(start):
 
 def test_stop_takes_orphaned_descendants(start, tmp_path):
     process = start(ORPHAN)
-    orphan = read_pid(tmp_path / "orphan")
+    read_pid(tmp_path / "orphan")
     process.stop(0)
-    assert not is_alive(process.pid)
-    assert not is_alive(orphan)
+    assert processes_in(tmp_path) == []
 
 
 def test_grace_lets_the_command_clean_up(start, tmp_path):
@@ -108,29 +81,24 @@ def test_command_gets_default_signals(start, tmp_path):
     assert not [each for each in signal.valid_signals() if ignored >> (each - 1) & 1]
 
 
+@pytest.mark.parametrize("program", [OWNS, WAITS], ids=["owner", "who waits for its end"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_everything_ends_with_its_owner(owner, tmp_path, number):
-    process, command, guard = owner
-    orphan = read_pid(tmp_path / "orphan")
-    process.send_signal(number)
-    assert all_end(command, guard, orphan)
-
-
-def test_command_ends_with_its_guard(owner, tmp_path):
-    _, command, guard = owner
-    orphan = read_pid(tmp_path / "orphan")
-    os.kill(guard, signal.SIGKILL)
-    assert all_end(command)
-    os.kill(orphan, signal.SIGKILL)  # only a guard knows of those
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_command_whose_end_is_awaited_ends_with_who_waits(tmp_path, number):
-    waiter = [sys.executable, "-c", WAITER, str(tmp_path), ORPHAN]
-    with subprocess.Popen(waiter, stderr=subprocess.DEVNULL) as process:
+def test_everything_ends_with_its_owner(tmp_path, program, number):
+    owner = [sys.executable, "-c", program, str(tmp_path), ORPHAN]
+    with subprocess.Popen(owner, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         orphan = read_pid(tmp_path / "orphan")
+        assert orphan in processes_in(tmp_path)
         process.send_signal(number)
-    assert all_end(orphan)
+    assert clock.wait_until(lambda: processes_in(tmp_path) == [], DEADLINE_SECONDS)
+
+
+def test_command_ends_with_its_guard(start, tmp_path):
+    process = start(ORPHAN)
+    read_pid(tmp_path / "orphan")
+    os.kill(process._guard.pid, signal.SIGKILL)
+    assert clock.wait_until(lambda: process.pid not in processes_in(tmp_path), DEADLINE_SECONDS)
+    for each in processes_in(tmp_path):  # only a guard knows of those
+        os.kill(each, signal.SIGKILL)
 
 
 def test_a_command_whose_end_is_awaited_tells_all(tmp_path):
