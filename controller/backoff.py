@@ -8,7 +8,7 @@ import random
 from kube.clock import Clock
 
 RESET_SECONDS = 120.0
-"""After so long without a failure the pauses start over."""
+"""After this long without a failure the pauses start over."""
 
 
 class Backoff:

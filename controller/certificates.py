@@ -44,7 +44,7 @@ class OwnCertificate:
     def context(self) -> ssl.SSLContext:
         """The TLS of the next connection."""
         now = self._clock.now()
-        # Before it was made: a clock that was set back would make it one of the future.
+        # Also renewed after the clock was set back: the certificate would not be valid yet.
         if not self._made_at - CLOCK_SKEW <= now < self._made_at + VALID_FOR - RENEWED_BEFORE:
             self._made_at, self._context = now, _make_context(now)
         return self._context
@@ -126,7 +126,7 @@ def _context_of(chain: bytes) -> ssl.SSLContext:
     memory = os.memfd_create("certificate", os.MFD_CLOEXEC)
     try:
         os.write(memory, chain)
-        # With a password, nobody is asked for one at the terminal where the key has one.
+        # Without this, a key with a password would prompt for it at the terminal.
         context.load_cert_chain(f"/proc/self/fd/{memory}", password="")
     finally:
         os.close(memory)

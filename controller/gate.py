@@ -28,7 +28,7 @@ VERDICT_SECONDS = 60.0
 FAILURE_SECONDS = 1.0
 """The pause before the same token is checked again, if the API server could not be reached."""
 ASK_SECONDS = 3.0
-"""After this long a reader gets a 500: less than the seconds that a connection has."""
+"""After this long a reader gets a 500. The server closes connections only later."""
 MAX_VERDICTS = 256
 """The most cached verdicts of each kind. With more tokens, the API server is asked more often."""
 MAX_ASKED = 32
@@ -73,10 +73,10 @@ class Gate:
         self._log = log
         self._logged_at = float("-inf")
         self._lock = threading.Lock()
-        """Guards all below but the questions: keys are digests, for no token is kept."""
+        """Guards all below but the questions. The keys are digests, so that no token is kept."""
         self._refused: TLRUCache[bytes, Answer] = TLRUCache(MAX_VERDICTS, _end, clock.monotonic)
         self._readers: LRUCache[bytes, float] = LRUCache(MAX_VERDICTS)
-        """Those who were allowed when they were last asked about, and until when that counts."""
+        """Readers whose latest verdict is ALLOWED, and until when it is valid."""
         self._asked_at: dict[bytes, float] = {}
         self._is_closed = False
         self._numbers = itertools.count()
@@ -147,7 +147,7 @@ class Gate:
     def _ask(self, question: _Question) -> Answer:
         try:
             return self._review(question.token, question.path)
-        except Exception as error:  # no answer, or one out of shape: the thread has to go on
+        except Exception as error:  # no answer, or a malformed one: the thread has to go on
             self._tell("metrics_reader_not_judged", error=str(error))
             return NOT_ASKED
 

@@ -59,7 +59,7 @@ class Request:
 
 
 Route = Callable[[Request], Answer | None]
-"""Answers a GET. None: not yet, and it is to be asked again in a moment."""
+"""Answers a GET. None: the answer is not ready, and the route is soon called again."""
 Encryption = Callable[[], ssl.SSLContext]
 """The TLS of the next connection."""
 
@@ -81,7 +81,7 @@ def exposition(metrics: Metrics) -> Route:
 
 
 class _Connection:
-    """One request and its answer. `awaits` is for the poll; 0 while the route has no answer yet."""
+    """One request and its answer. `awaits` is the poll's event; 0 while no answer is ready."""
 
     def __init__(self, opened: socket.socket, opened_at: float) -> None:
         opened.setblocking(False)
@@ -168,7 +168,7 @@ class HealthServer:
     def _serve(self) -> None:
         """Wait briefly for connections that can continue, and advance them."""
         ready = self._wait_for_any()
-        # Before any is closed: the system gives its number to the next.
+        # Read before any is closed: the system reuses the numbers of closed descriptors.
         can_accept = self._listener.fileno() in ready
         for connection in [*self._connections]:
             is_over = self._age(connection) > REQUEST_SECONDS
@@ -205,7 +205,7 @@ class HealthServer:
                 self._connections.append(_Connection(opened, self._clock.monotonic()))
                 unless_kept.pop_all()
         except Exception:
-            # The client is gone; or no descriptor or memory is left, and it would be asked again.
+            # The client is gone; or no descriptor or memory is left, and poll would not wait.
             self._clock.wait(self._stop, GRACE_SECONDS)
 
     def _encrypt(self, accepted: socket.socket) -> socket.socket:

@@ -11,8 +11,8 @@ always enough.
 
 A renewal counts from when it was sent. Writes stop at the deadline, and one that is under way then
 times out before the expiry. Once writes have stopped they never start again in this process: no
-renewal is sent any more, and one that was sent before and is answered only now comes too late. One
-thread runs the election; any may ask `write_seconds`.
+renewal is sent any more, and a late answer to an earlier one is ignored. One thread runs the
+election; any may ask `write_seconds`.
 """
 
 import random
@@ -87,7 +87,7 @@ class LeaderElector:
         self._lease: Raw = {}
         self._seen_version = ""
         self._expires_at = float("inf")
-        """Before the election begins, nothing says that nobody leads."""
+        """Infinite until the election begins: until then somebody may lead."""
         self._metrics.set_leader(candidate.name, False)
 
     def write_seconds(self) -> float:
@@ -108,7 +108,7 @@ class LeaderElector:
         while not self._stop.is_set() and not self._attempt():
             self._clock.wait(self._stop, self._standby_seconds())
         if self._stop.is_set() and self._renewed_at is None:
-            self._release()  # ours if a write took it whose answer was lost
+            self._release()  # it may be ours: the answer to a write may have been lost
             return
         self._log.info("leading", identity=self._me.identity)
         self._metrics.set_leader(self._me.name, True)
@@ -231,7 +231,7 @@ class LeaderElector:
             self._clock.wait(pause, RELEASE_PERIOD_SECONDS)
 
     def _is_released(self) -> bool:
-        """Write that nobody holds the lease; whether it is not ours any more."""
+        """Write that nobody holds the lease; returns whether it is no longer ours."""
         try:
             if not self._is_mine():
                 self._read()

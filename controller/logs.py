@@ -31,7 +31,7 @@ REPEAT_SECONDS = 60.0
 MAX_WARNINGS = 1000
 """How many warnings are remembered."""
 VARYING = {"pass_id", "retry_after_seconds"}
-"""What differs between two of the same."""
+"""The keys that differ between two equal warnings."""
 _MOST_BYTES_PER_CHARACTER = 12
 """The most bytes of one character in ASCII JSON: two escaped surrogates."""
 
@@ -98,7 +98,7 @@ def _bound_values(_log: Any, _method: str, event: structlog.typing.EventDict) ->
 
 
 def _escape_controls(_log: Any, _method: str, event: structlog.typing.EventDict) -> Any:
-    """Escape control characters for the terminal, which would obey a tenant's; JSON has none."""
+    """Escape control characters: a terminal would obey those of a tenant. JSON has none."""
     return {
         key: "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in str(value))
         for key, value in event.items()
@@ -122,7 +122,7 @@ def _count_fitting(characters: Iterable[str], max_bytes: int) -> int:
 
 
 def _size(text: str) -> int:
-    """In bytes of JSON, without the quotes."""
+    """The text's bytes in JSON, without the quotes."""
     return len(json.dumps(text)) - 2
 
 

@@ -95,7 +95,7 @@ class Manager:
         workers = foundation.options.workers
         self._queue = WorkQueue(foundation.clock, foundation.metrics.queue, workers)
         self._clients: list[ApiClient] = []
-        """Objects to close at the end."""
+        """The clients to close at the end."""
         self._memory = JobMemory(self._store, foundation.clock)
         self._watches = self._build_watches(namespaces)
         self._elector = self._build_elector(die)
@@ -323,7 +323,7 @@ class Manager:
             complaints=TokenBucket(LOG_RATE, 1, base.clock),
             clock=base.clock,
             log=base.log,
-            # Its figures are not shown: that logs wait for the pace is usual. One thread is for
+            # Not in the metrics, because logs usually wait for the pace. One thread is for
             # namespaces that have none, because a tenant's nodes may hang.
             queue=WorkQueue(base.clock, QueueMetrics(CollectorRegistry()), READERS - 1),
             nodes=NodeRests(base.clock),
@@ -343,7 +343,7 @@ class Manager:
         routes: dict[str, dict[str, Route]] = {options.health_probe_bind_address: health}
         metrics, encryption = exposition(base.metrics), None
         if self._gate is not None:
-            # Its cryptography takes 10 MB, which only those have who want it.
+            # Imported only here, because its cryptography takes 10 MB.
             from controller.certificates import load_encryption
 
             metrics = self._gate.guard("/metrics", metrics)

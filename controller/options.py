@@ -61,7 +61,7 @@ class Options:
     def lease_name(self) -> str:
         """Operators with the same scope contend for the same lease; others do not.
 
-        With an ID, operators with the same ID do, so that the scope can change without two leaders.
+        With an ID, those with the same ID contend: the scope can then change without two leaders.
         """
         scope = ",".join(sorted(self.namespaces)) or "all"
         if len(self.namespaces) > 1:  # their names may be longer together than a name may be
@@ -108,7 +108,7 @@ def _add(
 
 
 def known_variables() -> frozenset[str]:
-    """The environment variables of the operator's own: one for each flag, and the image's."""
+    """The operator's own environment variables: one for each flag, and the image's."""
     flags = {action.option_strings[-1] for action in build_parser({})._actions}
     return frozenset({REVISION, *map(_variable, flags - {"--help", "--version"})})
 
@@ -152,12 +152,12 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("metrics-secure", "false", secure, _truth, nargs="?", const=True)
     each = "metrics of each namespace, paddlejob_namespace_*, for the 200 with the highest values"
     add("metrics-by-namespace", "false", each, _truth, nargs="?", const=True)
-    files = "folder with tls.crt and tls.key for it; empty: a self-signed certificate"
+    files = "folder with tls.crt and tls.key for /metrics; empty: a self-signed certificate"
     add("metrics-cert-dir", "", files)
     add("health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0: none", _address)
     led = "write only while holding a Lease"
     add("leader-elect", "false", led, _truth, nargs="?", const=True)
-    lease = "where the Lease is; empty: the operator's own"
+    lease = "namespace of the Lease; empty: the operator's own"
     add("leader-election-namespace", "", lease, _namespace)
     end = "suffix of the Lease's name; empty: made from the namespaces"
     add("leader-election-id", "", end, _lease_id)
@@ -198,9 +198,7 @@ def _add_job_flags(add: Callable[..., None]) -> None:
     ttl = "ttlSecondsAfterFinished of jobs that do not set it; empty: ended jobs stay"
     add("default-ttl-seconds-after-finished", "", ttl, _ttl, dest="default_ttl_seconds")
     add("host-port-range", "30000-60999", "ports of jobs with intranet: Host", _ports)
-    share = (
-        "the most that one namespace may use, as a share; empty: 0.25, or 1 with one --namespace"
-    )
+    share = "share of --host-port-range for one namespace; empty: 0.25, or 1 with one --namespace"
     add("host-port-share", "", share, _share)
     more = "more resources that count as GPUs, besides the usual ones: A,B; * is any text"
     add("accelerators", "", more, _accelerators)
@@ -251,7 +249,7 @@ _lease_id = _matching(
     "([a-z0-9]([-.a-z0-9]{0,198}[a-z0-9])?)?", "cannot be the end of a Lease's name"
 )
 _seconds = _matching(r"[0-9]{1,10}(\.[0-9]+)?", "is not a number of seconds", float)
-"""At most three centuries: later, no date would have a name."""
+"""At most three centuries, so that each deadline is a valid date."""
 
 
 def _rate(text: str) -> float:

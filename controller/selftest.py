@@ -18,7 +18,7 @@ from kube.errors import ApiError
 from kube.http import Timeouts
 
 LEASE_WAIT_SECONDS = 60.0
-"""A leader that has died is replaced sooner."""
+"""Replacing a leader that has died takes less time."""
 POLL_SECONDS = 1.0
 
 
@@ -55,7 +55,7 @@ def checks(client: Client, options: Options, clock: Clock) -> Iterator[str]:
 
 
 def _leader(client: Client, options: Options, clock: Clock) -> str:
-    """Who renews the lease."""
+    """The identity of the process that renews the lease. Raises Failed."""
     name = f"{options.leader_election_namespace}/{options.lease_name}"
     path = LEASE.path(options.leader_election_namespace, options.lease_name)
     deadline, before = clock.monotonic() + LEASE_WAIT_SECONDS, ("", "")

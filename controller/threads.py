@@ -17,7 +17,7 @@ _KERNEL_NAME_BYTES = 15
 
 
 class Threads:
-    """Starts threads, and calls `on_death` when one ends unexpectedly. One owner."""
+    """Starts threads, and calls `on_death` when one ends unexpectedly."""
 
     def __init__(self, clock: Clock, log: Log, on_death: Callable[[], None]) -> None:
         self._clock = clock
@@ -41,7 +41,7 @@ class Threads:
         return [thread.name for thread in self._threads if not thread.is_alive()]
 
     def join(self, seconds: float, name: str = "") -> list[str]:
-        """Wait for all threads, or the one with this name; returns the names of those that run."""
+        """Wait for all threads, or the one with this name; returns the names of those not ended."""
         threads = [thread for thread in self._threads if name in ("", thread.name)]
         deadline = self._clock.monotonic() + seconds
         for thread in threads:

@@ -34,7 +34,7 @@ def take_census(store: Store, now: datetime) -> Census:
 
 
 def take_namespace_census(store: Store, now: datetime) -> NamespaceCensus:
-    """The same for each namespace, without zeros."""
+    """Count the jobs and accelerators of each namespace, without zeros."""
     phases = frozenset(map(str, Phase))
     jobs: Counter[tuple[str, str]] = Counter()
     gpus: Counter[tuple[str, str]] = Counter()
@@ -51,7 +51,7 @@ def take_namespace_census(store: Store, now: datetime) -> NamespaceCensus:
 
 
 def _wait_of(facts: Facts) -> tuple[str, str]:
-    """Mode and reason; two empty strings for a value that no operator writes."""
+    """The mode and reason of a wait; two empty strings if no operator writes such a reason."""
     key = (facts.group, facts.waits_for)
     return key if key in _KNOWN_WAITS else ("", "")
 

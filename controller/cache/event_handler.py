@@ -15,7 +15,7 @@ from kube.parsing import Unreadable
 
 
 class EventHandler:
-    """The handler of a kind, in one namespace or, if empty, all. `wake` adds a job to the queue.
+    """Handles one kind, in all namespaces if `namespace` is empty. `wake` adds a job to the queue.
 
     `awaiting` returns the jobs that wait until the store shows their writes of a kind.
     """
@@ -35,7 +35,7 @@ class EventHandler:
         self._awaiting = awaiting
 
     def pack(self, obj: Raw) -> Entry:
-        """The part of an object that the store keeps, packed. An odd one may raise anything."""
+        """The part of an object that the store keeps. A malformed object may raise anything."""
         if isinstance(obj, Unreadable):
             raise ValueError("it cannot be decoded")
         return pack(self.resource, trim(self.resource, obj), self._store.accelerators)
@@ -44,7 +44,7 @@ class EventHandler:
         """Handle a full list."""
         for entry in self._store.replace(self.resource, entries, version, self._namespace):
             self._wake(entry)
-        # A child that came and went between two lists is in neither.
+        # A child that was created and deleted between two lists is in neither.
         for job in self._awaiting(self.resource):
             self._wake_job(job)
 
@@ -57,7 +57,7 @@ class EventHandler:
         self._wake(entry)
 
     def remove(self, obj: Raw) -> None:
-        """Handle the end of an object."""
+        """Handle a deleted object."""
         entry = self.pack(obj)
         self._store.remove(self.resource, entry.key, entry.version)
         self._wake(entry)

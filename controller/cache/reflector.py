@@ -8,12 +8,12 @@ watch resumes from the last version seen, bookmarks included. How it ends decide
     nothing came for 70 s           a new list: bookmarks come each minute, so it was dead, or the
                                     server knows no such version yet: its etcd was restored
     cut, garbage, refused, ERROR    the next watch, after a pause that grows until a watch lasts
-    nobody answers                  the next watch, after two seconds at most: it costs nobody much
+    nobody answers                  the next watch, after two seconds at most: a try costs little
     no watch for 1.5 seconds        a new list: etcd may have been restored meanwhile
-    410, also as an ERROR event     a new list, at once unless the last one is as young as that;
-                                    what vanished meanwhile becomes deletions
-    404 of a kind that discovery    the kind is not served: empty, and asked for again
-    does not name either
+    410, also as an ERROR event     a new list, at once if the last one is older than 30 s; objects
+                                    that vanished meanwhile are treated as deleted
+    404 of a kind that discovery    the kind is not served: its table is emptied, and the list is
+    does not name either            tried again
 
 An object that cannot be read is skipped, as if it did not exist, and the watch goes on. If memory
 runs out, the object is not to blame: everything is listed again after a pause.
@@ -56,30 +56,30 @@ from metrics.runtime import ClientMetrics
 PAGE_SIZE = 250
 """A page of pods is 2 MB, and ten times that while it is parsed."""
 MAX_PAGE_BYTES = 4 << 20
-"""An object alone may be larger."""
+"""A page of one object may be larger."""
 WATCH_TIMEOUT_SECONDS = (300, 600)
 """The server is asked to end a watch after a time between these."""
 READ_TIMEOUT_SECONDS = 70.0
 SILENT_SECONDS = 120.0
-"""A kind whose watch has brought nothing for this long is not in step."""
+"""A kind whose watch has brought nothing for this long is not healthy."""
 SHORT_WATCH_SECONDS = 1.0
 """A watch that ends sooner than this and brought nothing counts as failed."""
 FAILING_SECONDS = 10.0
 """A reflector that has failed for this long, and brought nothing meanwhile, is not healthy."""
 RECONNECT_SECONDS = (0.5, 1.0)
-"""The first and the longest pause while nobody answers, before they are stretched."""
+"""The first and the longest pause while nobody answers, before jitter is added."""
 RETRY_SECONDS = (0.7, 15.0)
-"""The same for other failures. Even stretched, the first ends before AWAY_SECONDS."""
+"""The same after other failures. Even with jitter, the first pause is below AWAY_SECONDS."""
 AWAY_SECONDS = 1.5
-"""After this long without a watch the server may have another history: an etcd that was restored
-soon reaches the version seen last, and a watch from there misses all changes before it. An API
-server, which has to start anew for that, takes 1.8 s to serve (1.36, on an idle machine)."""
+"""After this long without a watch, etcd may have been restored. It soon reaches the version seen
+last again, and a watch from there would miss the changes before it. The API server restarts for
+a restore, which takes 1.8 s (1.36, on an idle machine)."""
 RELIST_SECONDS = 30.0
 """A list that expires sooner than this is not followed by another at once."""
 STEADY_SECONDS = 2.0
 """A watch that stays open for this long is a success, even without events."""
 LASTING_SECONDS = 10.0
-"""After a watch that stood this long the pauses start over: load balancers cut idle ones."""
+"""The pauses start over after a watch that lasted this long: load balancers cut idle watches."""
 _MAX_SKIPPED = 1000
 
 
@@ -96,7 +96,7 @@ class Scope:
 
 
 class Reflector:
-    """The loop of one kind."""
+    """Lists and watches one kind."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Reflector:
         self._listed_at = clock.monotonic()
         self._is_served: bool | None = None
         self.is_refused = self.is_forbidden = False
-        """Whether the operator has no right to it: to a kind that it needs, to an optional one."""
+        """No right to read the kind: is_refused if it is needed, is_forbidden if it is optional."""
         self._heard_at = clock.monotonic()
         self._failing_since: float | None = None
         self._left_at = clock.monotonic()
@@ -258,7 +258,7 @@ class Reflector:
             except TooLarge:
                 limit //= 2
                 continue
-            # Bounded page by page: what the store would not keep does not wait for the last one.
+            # Bounded page by page, so that what the store would not keep is freed at once.
             packed = self._pack_all(page.get("items") or ())
             entries += [room.admit(self._resource, entry) for entry in packed]
             metadata: Raw = page.get("metadata") or {}
@@ -296,7 +296,7 @@ class Reflector:
         stream = self._open()
         try:
             if self._left_at > self._listed_at and self._is_away():
-                raise Gone("it was long in opening")
+                raise Gone("opening the watch took too long")
             for event in read_events(stream):
                 self._take(event)
         finally:
@@ -368,14 +368,14 @@ class Reflector:
         was_absent, self._is_served = self._is_served is False, False
         if not was_absent:
             self._log.info("kind_not_served", path=self._path)
-            self._handler.replace([], "")  # afterwards: absent nodes are not lost ones
+            self._handler.replace([], "")  # last: nodes of an unserved kind do not count as lost
         self._version = None
         self._hear()
         return self._backoff.next_delay()
 
     def _pause(self, event: str, error: ApiError | None) -> float:
         if self._stop.is_set() or (self._version is not None and self._is_behind()):
-            return 0.0  # the stream was closed from here
+            return 0.0  # this process closed the stream
         is_away = isinstance(error, Unreachable)
         self.is_refused = isinstance(error, Forbidden)
         seconds = (self._reconnects if is_away else self._backoff).next_delay()

@@ -37,8 +37,8 @@ from controller.client.resources import (
 
 MAX_CONFIG_MAP_BYTES = 16 << 20
 """The most bytes for the ConfigMaps of one namespace; further ones are kept without endpoints."""
-# Python 3.12 alone never lets go of what it has interned. Both take text alone: an object with
-# anything else in its place is odd, and is left out.
+# Only Python 3.12 never frees an interned string. Both functions raise on anything but text: an
+# object with a number in its place is malformed, and is left out.
 intern = str.__str__ if sys.version_info[:2] == (3, 12) else sys.intern
 
 
@@ -61,7 +61,7 @@ class Facts(NamedTuple):
     With them, ten thousand jobs are counted without unpacking one. `group` is a job's mode or a
     pod's role. `host_ports` are the job's ports, empty once it has ended. `waits_for` is the reason
     why the job waits or has stalled, else empty, and `waits_since` is when that began. `gpus` are
-    the accelerators that a job that has not ended wants, holds and runs on, empty if it wants none.
+    the accelerators of a job that has not ended: wanted, held and running; empty if it wants none.
     `devices` are a node's.
     """
 
@@ -163,7 +163,7 @@ class Room:
         """In bytes, by namespace."""
 
     def admit(self, resource: Resource, entry: Entry) -> Entry:
-        """The object; a ConfigMap without its data if its namespace's take too much memory."""
+        """The entry to keep: without data if the namespace's ConfigMaps take too much memory."""
         if resource is not CONFIG_MAP:
             return entry
         if self._taken[entry.key.namespace] + len(entry.packed) > MAX_CONFIG_MAP_BYTES:
@@ -192,7 +192,7 @@ class Store:
         """Guards all that follows."""
         self._tables: dict[Resource, dict[Key, Entry]] = {r: {} for r in resources}
         self._owned: dict[Key, dict[tuple[Resource, Key], Entry]] = {}
-        """What belongs to a job of this name, be it there or a former one."""
+        """The children of the job with this name, and of former jobs with it."""
         self._versions: dict[tuple[Resource, str], int] = {}
         """Versions by kind and watched namespace, which is empty if all are watched."""
         self._room = Room()
@@ -221,7 +221,7 @@ class Store:
             return self._put_locked(resource, entry)
 
     def remove(self, resource: Resource, key: Key, version: int) -> Entry | None:
-        """Remove an object, whose last version counts as seen; returns its old entry, if any."""
+        """Remove an object, and note its last version as seen; returns its old entry, if any."""
         with self._lock:
             self._advance_locked(resource, key.namespace, version)
             return self._remove_locked(resource, key)
@@ -318,7 +318,7 @@ def parse_version(text: str) -> int:
 
 
 def _has_changed(before: Entry | None, entry: Entry) -> bool:
-    """The same version may be another change: a restore of etcd counts on from an old version."""
+    """Whether an object differs. Versions do not suffice: after a restore, etcd uses them again."""
     if before is None or before.version != entry.version or before.uid != entry.uid:
         return True
     # The bytes of equal objects may differ.

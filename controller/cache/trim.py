@@ -47,7 +47,7 @@ from controller.client.resources import (
 from reconcile.build.rendezvous import PUBLISHED_LISTS
 
 MAX_TEXT = 1024
-"""The longest kept name of another object, and message of a condition."""
+"""The most characters kept of another object's name, and of a condition's message."""
 MAX_CONDITIONS = 16
 MAX_FINALIZERS = 4
 MAX_GROUP_SPEC_BYTES = 16 << 10
@@ -75,8 +75,8 @@ _WORKLOAD_ANNOTATIONS = (ANNOTATION_POD_SETS, ANNOTATION_SUSPENDED)
 _WORKLOAD_SPEC = ("queueName", "active")
 _POD_SET = ("name", "count", "minCount")
 _ASSIGNMENT = ("name", "flavors", "count")
-"""Fields of an assignment that are kept. Of the assigned nodes, which may be many, only their
-existence is kept: Kueue passes the nodes on to pods.
+"""The fields kept of an assignment. Of the assigned nodes, which may be many, only whether there
+are any is kept: Kueue itself sends the pods to them.
 """
 _CHECK = ("name", "state", "podSetUpdates")
 _GROUP_SPEC = ("minMember", "queue", "priorityClassName", "minResources")
@@ -114,7 +114,7 @@ def _trim_job(job: Raw) -> Raw:
             template["metadata"] = _pick(template["metadata"], _TEMPLATE_METADATA)
         for volume in (template.get("spec") or {}).get("volumes") or ():
             claim = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
-            # It may hold anything, however deep, and no claim gets it.
+            # managedFields may hold anything, however deep, and no claim gets them.
             (claim.get("metadata") or {}).pop("managedFields", None)
     return {"metadata": metadata, "spec": spec, "status": status}
 
@@ -158,7 +158,7 @@ def _may_be_rendezvous(obj: Raw) -> bool:
 
 
 def _trim_pod_group(obj: Raw) -> Raw:
-    """The job's own PodGroup keeps its whole spec; any other only its name and minimum members."""
+    """Of a spec, only the minimum members are kept unless the PodGroup is the job's own."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     whole = _pick(spec, _GROUP_SPEC)
     is_kept = _may_be_gang(obj) and len(marshal.dumps(whole)) <= MAX_GROUP_SPEC_BYTES
@@ -215,7 +215,7 @@ def _trim_workload_status(status: Raw) -> Raw:
     kept["admissionChecks"] = _pick_each(status.get("admissionChecks"), _CHECK)
     kept["reclaimablePods"] = _pick_each(status.get("reclaimablePods"), _POD_SET)
     if len(marshal.dumps(kept)) > MAX_WORKLOAD_BYTES:
-        kept = {}  # without an admission, it starts nothing
+        kept = {}  # without an admission, no pod starts
     conditions = (status.get("conditions") or ())[:MAX_CONDITIONS]
     kept["conditions"] = [
         _pick(each, ("observedGeneration",)) | _bound(_pick(each, _CONDITION))

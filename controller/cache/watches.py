@@ -2,8 +2,8 @@
 
 Listed namespaces do not hold up each other. One that does not exist yet and one without the
 operator's Role look the same from here: both are refused. The others go on without it, and
-`problems` names it until it can be read. Its jobs are listed only after everything else in it, so
-that no pass decides about a job whose pods it cannot see.
+`problems` names it until it can be read. In each namespace, jobs are listed only after everything
+else, so that no pass decides about a job whose pods it cannot see.
 
 Built once; the manager calls `start` and `stop`, any thread may call the rest.
 """
@@ -65,9 +65,9 @@ class Watches:
         """List the jobs again; `are_current` says when that is done.
 
         Only the jobs: a status is written before its pods change, so a pass can act on a fresh job
-        with old children, but not on an old job with fresh children. Where jobs have quota, the
-        Workloads and pods, too: a job with fresh pods and an old Workload would seem to have lost
-        its quota, and one whose pods are not shown yet would give it back while they run.
+        with old children, but not on an old job with fresh children. With Kueue, the Workloads and
+        pods are listed too: a job with fresh pods and an old Workload would seem to have lost its
+        quota, and one whose pods are not shown yet would give it back while they run.
         """
         for group in self._groups.values():
             group[PADDLE_JOB].list_again()
@@ -159,6 +159,6 @@ def watched(namespace: str, *, kueue: bool = False) -> list[tuple[Resource, Scop
     if kueue:
         kinds.append((WORKLOAD, Scope(namespace, LABEL_JOB_UID, is_optional=True)))
     if not namespace:
-        # Only a cluster-wide role may read them; without, pods on lost nodes are left alone.
+        # Only a cluster-wide role can read nodes; without it, pods on lost nodes are left alone.
         kinds.append((NODE, Scope(is_optional=True)))
     return kinds

@@ -28,7 +28,7 @@ from kube.http import Endpoint
 from kube.plugin import ask_plugin
 
 READ_SECONDS = 3.0
-"""A credential plugin may hang, and renewing the lease takes a header, too."""
+"""The longest wait for a read: a plugin may hang, and renewing the lease needs a header."""
 STUCK_SECONDS = 60.0
 """A read that hangs for this long is left alone, and another one begins."""
 TOKEN_PERIOD_SECONDS = 60.0
@@ -43,7 +43,7 @@ _FILES = {
     "client-key": "client-key-data",
     "tokenFile": "token",
 }
-"""Fields that name a file, and the field that is read in the file's place where there is one."""
+"""Fields that name a file, and the field that is read instead of the file if it is set."""
 _INSECURE = "insecure-skip-tls-verify"
 """The package takes any text for true, and then verifies nothing."""
 _ENVIRONMENT_HOST = incluster_config.SERVICE_HOST_ENV_NAME
@@ -101,7 +101,7 @@ class Credentials:
 
 
 def load_connection(kubeconfig: str | None, clock: Clock) -> Connection:
-    """From a kubeconfig file, else from the pod's environment, else from ~/.kube/config.
+    """Connect by a kubeconfig file, else by the pod's environment, else by ~/.kube/config.
 
     Raises ConfigurationError with one line that says what is wrong.
     """
@@ -120,7 +120,7 @@ def _load_in_cluster(clock: Clock) -> Connection:
     incluster_config.load_incluster_config(  # type: ignore[no-untyped-call]
         configuration, try_refresh_token=False
     )
-    # A proxy of the environment is for the world outside; the service address is inside.
+    # The environment's proxy is for addresses outside the cluster; this one is inside.
     configuration.proxy = None
 
     def read() -> str | None:
@@ -200,7 +200,7 @@ def _log_in(plugin: Raw, cluster: Raw, folder: Path) -> Raw:
         return {"token": status["token"]}
     pair = {"client-certificate": "clientCertificateData", "client-key": "clientKeyData"}
     if not all(status.get(field) for field in pair.values()):
-        raise ConfigurationError("the login plugin has answered neither a token nor a certificate")
+        raise ConfigurationError("the login plugin has returned neither a token nor a certificate")
     encode = base64.b64encode
     return {f"{name}-data": encode(status[f].encode()).decode() for name, f in pair.items()}
 
@@ -246,7 +246,7 @@ def _proxy_for(configuration: Configuration) -> str:
     # No error repeats the URL, for it may hold a password.
     if url.partition("://")[0].lower() != "http":
         raise ValueError("only proxies with http:// are supported")
-    with suppress(ValueError):  # of a port that is no number
+    with suppress(ValueError):  # a port that is no number
         parts = urlsplit(url)
         is_beyond = parts.path.strip("/") or parts.query or parts.fragment
         if parts.hostname and parts.port != 0 and not is_beyond:

@@ -26,7 +26,7 @@ ANSWERS = f"{MEDIA_TYPE},application/json"
 EVENTS = f"{MEDIA_TYPE};stream=watch,application/json;stream=watch"
 """Accepted for a list and for a watch: a proxy in front of the server may know only JSON."""
 KINDS = frozenset({"Pod", "Service", "ConfigMap"})
-"""Can be read here: single, in a list and in a watch event. A Status can be read too."""
+"""The kinds that can be read here, also in a list and in a watch event; a Status can, too."""
 MAX_FRAME_BYTES = 64 << 20
 _LENGTH_BYTES = 4
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -115,8 +115,8 @@ _MESSAGES: dict[str, _Table] = {
         "finishedAt": (6, "Time"),
     },
 }
-"""Message -> field -> (number, type). A `*` marks a list. Kubernetes sends empty values too, which
-JSON omits, but for those with a `!` (always there) and with a `?` (there whenever set)."""
+"""Message -> field -> (number, type). A `*` marks a list. Kubernetes sends empty values too. JSON
+omits them, except where the type has a `!` (always there) or a `?` (there whenever set)."""
 
 
 def split_frames(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -156,7 +156,7 @@ def decode(data: bytes) -> Raw:
             raise Transient(f"the answer holds a {kind or 'nothing'}, which nobody asked for")
         obj = _decode_kind(kind, unknown.raw)
         if kind == _STATUS:
-            obj["kind"] = kind  # of an answer that may also be something else
+            obj["kind"] = kind  # by which a Status is told from an object
     except (DecodeError, ValueError) as error:
         raise Transient(f"the answer is not protobuf: {data[:100]!r}") from error
     return obj

@@ -44,7 +44,7 @@ MAX_CREATES = 500
 """The most creates in one pass."""
 BACKLOGGED_CREATES = 16
 """While other jobs of its namespace wait for a worker, a job that has created this many children
-is queued again. So a wide job takes its turn between small ones.
+is queued again. So a wide job does not hold up small ones.
 """
 _CRD_IS_OLDER = "the CRD of PaddleJob drops fields of the status: apply the CRD of this release"
 """A status write that succeeded and changed nothing: the CRD has none of the written fields."""
@@ -56,7 +56,7 @@ Error = ApiError | None
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One plan being written; `result` is filled in on the way. One worker's."""
+    """A plan that one worker writes; `result` is filled in on the way."""
 
     owner: Owner
     family: Family
@@ -65,7 +65,7 @@ class _Task:
 
 
 class Applier:
-    """Writes plans through one client, and the bounded helpers of all workers.
+    """Writes plans through one client, with helper threads that all workers share.
 
     `is_backlogged` says whether jobs of a namespace wait for a worker.
     """
@@ -96,7 +96,7 @@ class Applier:
             return task.result
         self._delete_children(task)
         failed = self._patch_children(task)
-        self._create_children(task)  # also while Kueue's webhook, which is away, refuses patches
+        self._create_children(task)  # even if patches failed: Kueue's webhook may be down
         task.result.errors += failed
         if self._write_status(task):
             self._report(task)
@@ -160,15 +160,15 @@ class Applier:
             errors = run(create, part)
             for item, error in zip(part, errors, strict=True):
                 _note(result, (item.kind, item.name), error, is_delete=False)
-            if result.is_partial:  # also if nobody waits any more
+            if result.is_partial:  # even if no other job waits any more
                 return
 
     def _write_status(self, task: _Task) -> bool:
         """Write the status; returns whether the stored status is now the plan's.
 
-        Written only over the version that the plan was made from. A UID would not do: the status
-        subresource of a custom resource ignores it, and the status of a deleted job would reach
-        its namesake. A move that leaves the version unchanged would be repeated forever.
+        It is written only over the version that the plan was made from. A UID would not do: the
+        status subresource of a custom resource ignores it, and a deleted job's status would reach
+        its namesake. A move that changes nothing is an error: it would be repeated forever.
         """
         if task.plan.status is None:
             return True

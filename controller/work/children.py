@@ -52,7 +52,7 @@ class ChildWriter:
         altered = _find_alteration(owner, body, obj)
         if not altered:
             return None
-        # Nobody would find it, or the next pass would take it for another one's.
+        # The next pass would not find the child, or take it for another job's.
         self.delete(owner, Delete(ObjectReference.of({**body, "metadata": obj["metadata"]})))
         return Invalid(f"admission changed {altered}", reason="Altered")
 
@@ -113,7 +113,7 @@ class ChildWriter:
             self._memory.await_written(owner.key, resource, there)
             return None
         if owner.has_inherited(there):
-            # Left by a deleted job of the same name; its deletion wakes this one.
+            # Left by a deleted job of the same name; the child's deletion wakes this job.
             return FormerJob(f"{resource.kind} {name} of a former job is still there")
         former = former_uid(owner, there)
         return Ownerless(former, code=taken.code) if former else taken

@@ -39,9 +39,9 @@ MESSAGE_CHARACTERS = 1024
 DEFER_SECONDS = 30.0
 """No Event is deferred longer."""
 SLOW_SECONDS = 5.0
-"""A write that takes this long takes too much of the sender's time."""
+"""A write that takes this long is slow: it holds up the Events of all namespaces."""
 REST_SECONDS = 60.0
-"""Nothing is sent for the namespace of such a write for this long."""
+"""How long nothing is sent for a namespace after a slow write."""
 _LOOK_SECONDS = 0.1
 _TRIES = 3
 _MAX_SERIES = 4096
@@ -83,11 +83,11 @@ class EventRecorder:
         self._changed = threading.Condition()
         self._notes: Turns[_Note] = Turns()
         """The buffer, which the lock of _changed guards."""
-        # The sending thread's own.
+        # Used only by the sending thread.
         self._sent: TTLCache[_Note, tuple[str, int]] = TTLCache(
             _MAX_SERIES, SAME_SECONDS, timer=clock.monotonic
         )
-        """The name of the Event that a note became, and how often it has been noted."""
+        """For each note that was sent: the name of its Event, and the Event's count."""
         self._budgets: TTLCache[str, TokenBucket] = TTLCache(
             _MAX_SERIES, SAME_SECONDS, timer=clock.monotonic
         )
@@ -97,7 +97,7 @@ class EventRecorder:
         """Namespaces where a write took long."""
 
     def record(self, job: Raw, event: EmitEvent) -> None:
-        """Queue an Event about a job. When the buffer is full, one is dropped."""
+        """Queue an Event about a job. When the buffer is full, an Event is dropped."""
         place = (namespace_of(job), name_of(job), uid_of(job))
         send_by = self._clock.monotonic() + DEFER_SECONDS
         note = _Note(*place, event, self._clock.now(), send_by)
@@ -151,7 +151,7 @@ class EventRecorder:
         budget = self._budgets.get(note.uid) or TokenBucket(
             RATE_PER_JOB, BURST_PER_JOB, self._clock
         )
-        self._budgets[note.uid] = budget  # also an old one: it is kept from now on
+        self._budgets[note.uid] = budget  # put in again, so that its time to live starts anew
         if not budget.try_take():
             self._metrics.event_dropped("rate_limited")
             return
@@ -187,7 +187,7 @@ class EventRecorder:
     def _send(self, note: _Note) -> None:
         sent = self._sent.get(note)
         if sent is None or not self._raise_count(note, *sent):
-            # The name as every Event of a component has it: the object's and something unique.
+            # As client-go names Events: the object's name, then a unique part.
             name = f"{note.job}.{note.at.timestamp():.0f}{random.getrandbits(32):08x}"
             self._client.create(EVENT.path(note.namespace), _build_event(note, name))
             self._sent[note] = (name, 1)

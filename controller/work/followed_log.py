@@ -28,11 +28,11 @@ class FollowedLog:
     """The log of a container of the pod with this UID. For one thread at a time."""
 
     def __init__(self, pod_uid: str, attempt: int, known: TrainingProgress) -> None:
-        """`known` is what the job's status says, which another process may have read."""
+        """`known` is the progress in the job's status, which another process may have written."""
         self.pod_uid, self.attempt = pod_uid, attempt
         self._known = known if known.attempt == attempt else TrainingProgress()
         self._pause = parse_time(self._known.quiet_until)
-        """Another process has corrected it by the node's clock, which this one may not know yet."""
+        """By the API server's clock: the process that wrote it had corrected the node's clock."""
         self.lines = MAX_LINES
         """How many lines to ask for."""
         self.reading: Reading | None = None
@@ -41,14 +41,14 @@ class FollowedLog:
         self._last: Line | None = None
         """The last line that was read, as the node wrote it."""
         self._stepped: tuple[int | None, datetime | None] = None, None
-        """The last epoch, and when the step last changed, as the node wrote it. Steps that count
-        anew in each epoch may be at the same number in each read.
+        """The last epoch, and when the step last changed, by the node's clock. If steps are counted
+        anew in each epoch, each read may show the same step.
         """
         self._read_at = -math.inf
         """The monotonic time of the last read if it succeeded, else minus infinity."""
         self._seen_at: datetime | None = None
         self._shift = timedelta()
-        """The difference from the node's clock to the API server's."""
+        """How far the API server's clock is ahead of the node's."""
         self._reported_at = 0.0
 
     def ask_fewer(self) -> bool:
@@ -95,8 +95,8 @@ class FollowedLog:
     def _go_on(self, reading: Reading) -> Reading:
         """The first reading, plus the silence that another process has seen before.
 
-        Otherwise, a hang would never be found if leaders change often. The time between the two
-        does not count, because nobody read the log.
+        Otherwise, a hang would never be found if leaders change often. The time between the reads
+        of two processes does not count, because nobody read the log.
         """
         known, progress = self._known, reading.progress
         last = format_time(progress.last_output_time)
@@ -113,11 +113,11 @@ class FollowedLog:
         self._stepped = progress.epoch, progress.last_step_time
         last = self._last = lines[-1]
         shown = min(last.time + self._shift, now)
-        if self._seen_at is not None:  # it was written since
+        if self._seen_at is not None:  # the last line was written after that read
             shown = max(shown, self._seen_at - SLACK)
         self._shift = shown - last.time
         progress, mark = progress.moved(self._shift), self._reader.marked_progress
-        if self._pause and (mark is None or mark.quiet_until):  # no line has ended it
+        if self._pause and (mark is None or mark.quiet_until):  # no line has ended the pause
             until = max(self._pause, progress.quiet_until or self._pause)
             return progress._replace(quiet_until=until)
         return progress
@@ -132,5 +132,5 @@ class FollowedLog:
 
 
 def _news(progress: Progress) -> tuple[object, ...]:
-    """What the status has to say soon."""
+    """The fields whose change is written to status soon."""
     return progress.percent, progress.checkpoint, progress.quiet_until

@@ -1,6 +1,6 @@
-"""Keeps the end of a failed pod's log before the pod goes, with --progress and where a job asks.
+"""Keeps the end of a failed pod's log before the pod goes, for jobs that ask, with --progress.
 
-Any worker may call. The reads are limited to a rate, and a job goes on without if one fails.
+Any worker may call. The reads are limited to a rate. If one fails, the job goes on without the log.
 """
 
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from reconcile.model.plan import KeepLog
 LINES = (200, 40, 1)
 """How many lines to ask for; fewer if they are too long together."""
 RATE, BURST = 5.0, 20
-"""Logs a second, so that tenants whose jobs fail in their thousands do not set the pace."""
+"""Logs read per second, and in a burst: thousands of failing jobs must not set the pace."""
 MAX_AT_ONCE = 2
 """How many workers may read at once, so that nodes that do not answer leave workers to others."""
 
@@ -34,7 +34,7 @@ class LogKeeper:
     slots: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_AT_ONCE))
 
     def keep(self, owner: Owner, item: KeepLog) -> None:
-        """Keep it, and delete the oldest that is kept, unless too much is being read."""
+        """Keep a log and delete the oldest kept one, unless too many logs are being read."""
         if self.slots.acquire(blocking=False):
             try:
                 if self.pace.try_take():

@@ -2,8 +2,8 @@
 
 For each job, the last lines of its first worker are read, every 30 s at most, and all reads
 together are limited to a rate. The result is stored in the job's memory, and the job gets a pass if
-it matters. The operator chooses pod and container, and a log counts only while its pod still has
-the same UID. No exception leaves this module's loop.
+the result is news. The operator chooses pod and container, and a log is used only while its pod
+still has the same UID. No exception leaves this module's loop.
 """
 
 import threading
@@ -47,7 +47,7 @@ BACKLOG_SHARE = 0.2
 """The part of the reads that is left to namespaces whose jobs wait for a worker."""
 MAX_TAILS = 16
 MAX_JOB_BYTES = 128 << 10
-"""A larger job is not read: it would take thirty times as much memory each time."""
+"""The logs of larger jobs are not read: each read unpacks the job to thirty times its size."""
 FORBIDDEN_SECONDS = 300.0
 BUSY_SECONDS = 5.0
 MAX_BUSY_SECONDS = 60.0
@@ -58,7 +58,7 @@ LOG_RATE = 1 / 60
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The log to read: that of a job's first worker. `is_stalled`: so does the status say."""
+    """The log to read: that of a job's first worker. `is_stalled`: according to the status."""
 
     owner: Owner
     log: FollowedLog
@@ -92,15 +92,15 @@ class LogReader:
     nodes: NodeRests
     _stopped: threading.Event = field(default_factory=threading.Event)
     _broken_at: float = float("-inf")
-    """When a read last failed for a reason that holds for all logs: then no silence counts."""
+    """When a read last failed for a reason that holds for all logs: silence until then is void."""
     _paused_until: float = float("-inf")
     """No log is read until then: the API server is busy or away. Any thread sets these two."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Guards the fields below; a log in the table belongs to the thread that took its job."""
     _logs: dict[Key, FollowedLog | None] = field(default_factory=dict)
-    """All jobs that run; None before the first read."""
+    """The log of each job that runs; None before the first read."""
     _reported: set[Key] = field(default_factory=set)
-    """The jobs that have an Event about their log that is not read."""
+    """The jobs with an Event that says why their log is not read."""
 
     def watch(self) -> None:
         """Follow which jobs run, until the stop."""
@@ -203,7 +203,7 @@ class LogReader:
             if followed.ask_fewer():
                 return 0.0
             self._report(target.owner, error.message)
-            followed.fail()  # nobody sees whether the end of its last line is new
+            followed.fail()  # whether the log grew is unknown
             return PERIOD_SECONDS
         except ApiError as error:
             followed.fail()
@@ -214,7 +214,7 @@ class LogReader:
         if stall is Reason.NO_OUTPUT and not reading.tails:
             reading = replace(reading, tails=tuple(self._read_tails(target)))
             followed.reading = reading
-        # No pass gets it once another pod has taken the name, whose log this may have been.
+        # Passes ignore it once another pod has taken the name: the log may have been that pod's.
         self.memory.note_training(target.owner.key, target.owner.uid, followed.pod_uid, reading)
         if followed.is_telling or stall or target.is_stalled:
             self.add(target.owner.key)

@@ -5,8 +5,8 @@ LimitRange or a mutating webhook, which somebody can fix. Waiting is useless onl
 refused field, with the refused value if the answer shows it. Policies and webhooks use other
 messages, whatever code they answer with. Any thread may call.
 
-How the API server shows values: `field.Error.ErrorBody` of k8s.io/apimachinery. Texts and numbers
-are JSON; a quantity may be written differently from how it was sent.
+The API server shows values as `field.Error.ErrorBody` of k8s.io/apimachinery does: texts and
+numbers as JSON. A quantity may be written differently from how it was sent.
 """
 
 import json
@@ -56,7 +56,7 @@ def _is_changed(sent: Any, message: str) -> bool:
         return False
     try:
         refused = json.loads(shown[1], strict=False)
-    except ValueError:  # a character that Go escapes otherwise
+    except ValueError:  # a character that Go does not escape as JSON does
         return False
     is_quantity = isinstance(refused, str) and _NUMBER.match(refused) and _NUMBER.match(str(sent))
     return str(refused) != str(sent) and not is_quantity

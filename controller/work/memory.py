@@ -36,7 +36,7 @@ from reconcile.model.training import Reading
 AWAIT_SECONDS = 120.0
 """Longer than the 70 s after which a half-open watch is found, and the store catches up."""
 DENIED_SECONDS = 10.0
-"""An operator that had no right to write any status for so long is not ready."""
+"""An operator that had no right to write any status for this long is not ready."""
 _MAX_NAMESPACES = 10_000
 _MAX_JOBS = 100_000
 _KEEP_SECONDS = 3600.0
@@ -99,7 +99,7 @@ class JobMemory:
         """By namespace, the latest create that took long to fail, and when that was."""
 
         self._denied: tuple[Key, float] | None = None
-        """The first job since a status was written whose status we had no right to, and when."""
+        """Since the last status write: the first job whose status we had no right to, and when."""
 
     def problems(self) -> list[str]:
         """A line if the right to write statuses has been missing for a while.
@@ -177,9 +177,9 @@ class JobMemory:
     def learn(self, job: Key, uid: str, plan: Plan, result: Result) -> Lesson:
         """Store the refusals of a pass, and forget those that no longer apply.
 
-        Nothing is reported while the store does not show our own writes yet, because nothing is
-        decided on a stale store, nor while creates pause, because a webhook may word each refusal
-        differently.
+        Nothing is reported while creates pause, because a webhook may word each refusal
+        differently, or while the store lacks our own writes, because no pass decides on a stale
+        store.
         """
         with self._lock:
             lasting = result.failed if self._lasts_locked(job, uid, result) else None
@@ -255,7 +255,7 @@ class JobMemory:
         if record.failing_since is None:
             record.failing_since = now - result.seconds
         asked = max(error.retry_after or 0.0 for error in result.errors)
-        is_young = any(isinstance(error, YoungKind) for error in result.errors)  # for half a minute
+        is_young = any(isinstance(error, YoungKind) for error in result.errors)  # this lasts
         return is_young or max(asked, now - record.failing_since) >= PERSISTENT_SECONDS
 
     def _count_locked(self, record: _Record, plan: Plan, result: Result) -> None:

@@ -39,7 +39,7 @@ class NodeRests:
             return max(0.0, until - now)
 
     def note(self, node: str, has_answered: bool) -> None:
-        """The node has answered, or has not in time; then its logs are not read for a while."""
+        """Note whether the node has answered; if not, its logs are not read for a while."""
         with self._lock:
             failures, _ = self._nodes.pop(node, (0, 0.0))
             if not has_answered:

@@ -126,5 +126,5 @@ class Observer:
         is_needed = any(condition_of(pod, "PodScheduled", "False") for pod in waiting)
         if not is_needed or not self._is_served(NODE, ""):
             return None
-        # Nodes have devices of a few kinds: looking at each of thousands costs more than the rest.
+        # A set, because most nodes have the same devices, and comparing thousands takes long.
         return most_devices(map(dict, {facts.devices for _, facts in self._store.facts(NODE)}))

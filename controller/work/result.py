@@ -15,9 +15,9 @@ SLOW_SECONDS = 5.0
 class Result:
     """How a plan went.
 
-    A retry may fix `errors`; `failed` is the write that had the first of them. `refusals` last
-    until somebody fixes their cause. `created` and `deleted` are the successes. `is_partial`: the
-    plan was too long for one pass, and the rest follows at once. `is_outdated`: the job has changed
+    A retry may fix `errors`; `failed` is the last create or delete with one of them. `refusals`
+    last until somebody fixes their cause. `created` and `deleted` are the successes. `is_partial`:
+    the plan was too long for one pass, and the rest follows. `is_outdated`: the job has changed
     since the plan was made, or is gone, so its status was not written. `is_hopeless`: the namespace
     is being deleted, and takes no new objects. `is_status_written`: the plan's status
     was. `seconds`: how long the writes took.

@@ -190,7 +190,7 @@ class Worker:
 
 
 def _not_at_once(seconds: float | None) -> float | None:
-    """The delay of a failed pass: the deadline's, if that is not too soon."""
+    """Seconds until a failed pass's deadline, but at least LEAST_WAIT_SECONDS; None without one."""
     return None if seconds is None else max(seconds, LEAST_WAIT_SECONDS)
 
 
@@ -223,6 +223,6 @@ def _rest(plan: Plan, result: Result, looked_seconds: float) -> float:
     """For how many seconds the job rests after its pass."""
     if plan.is_move and not result.errors:
         return 0.0
-    # What failed has its back-off, too; events cut that short, and not this.
+    # A failed pass has a back-off, too; an event can end that early, but not a rest.
     least_seconds = 0.0 if result.is_partial or result.errors else BATCH_SECONDS
     return max(least_seconds, looked_seconds * REST_FACTOR)

@@ -21,7 +21,7 @@ MAX_REST_SECONDS = 1.0
 BACKLOG_SECONDS = 0.1
 """If a key has waited this long for a worker, its namespace is backlogged."""
 BACKLOG_LASTS_SECONDS = 1.0
-"""The queue may run empty for a moment while more jobs are on their way."""
+"""A namespace stays backlogged this long: its keys may only be on their way to the queue."""
 _IDLE_SECONDS = 60.0
 """No wait is longer: a deadline may be centuries away, and threads cannot wait for that."""
 _MAX_NAMESPACES = 10_000
@@ -57,7 +57,7 @@ class WorkQueue:
     4. Later: a key added for later, or after an error, waits, and its earliest time counts.
     5. Fair: namespaces take turns, one key a turn, and a key rests after its pass, so that neither
        a tenant nor a job takes the workers from the others. A namespace may have `shared` workers;
-       the others go only to namespaces that have none, so that long passes hold up only their own.
+       the rest go to namespaces that have none: long passes hold up only their own namespace.
 
     Every added key comes out eventually, until the queue is shut down. Before the queue is opened
     it accepts no keys: whoever opens it must then add every job.
@@ -80,7 +80,7 @@ class WorkQueue:
         self._resting: OrderedDict[Key, float] = OrderedDict()
         """The end of each key's rest. Expired ones are removed when another key begins to rest."""
         self._rested: dict[Key, float] = {}
-        """When keys that were added while they rested begin to wait."""
+        """Keys that were added while they rested, and when they begin to wait for a worker."""
         self._due: dict[Key, float] = {}
         """When a key is to be added."""
         self._timers: list[tuple[float, Key]] = []

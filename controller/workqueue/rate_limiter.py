@@ -14,7 +14,7 @@ from kube.clock import Clock
 RETRY_FIRST_SECONDS = 0.005
 RETRY_USUAL_SECONDS = 30.0
 RETRY_MAX_SECONDS = 300.0
-"""The shared limit for keys that fail in their thousands."""
+"""The longest delay, for keys of a namespace in which thousands fail."""
 RECONNECT_SECONDS = 3.0
 """The longest delay while the API server does not answer, so that jobs go on soon after it does."""
 RETRY_RATE = 10.0
@@ -59,9 +59,9 @@ class TokenBucket:
 
 
 class Batches:
-    """Allows `size` events, and as many again `seconds` later. Any thread may call.
+    """Allows `size` events at once, and the next `size` `seconds` later. Any thread may call.
 
-    Several in a row take less CPU than with pauses between them.
+    Events in a row take less CPU than events with pauses between them.
     """
 
     def __init__(self, size: int, seconds: float, clock: Clock) -> None:
@@ -95,7 +95,7 @@ class RetryLimiter:
         self._failures: dict[Key, int] = {}
         """How often a key has failed in a row."""
         self._failing: Counter[str] = Counter()
-        """How many keys of a namespace are in it."""
+        """How many keys of a namespace are in _failures."""
 
     def next_delay(
         self, key: Key, asked_seconds: float | None = None, most_seconds: float = RETRY_MAX_SECONDS
@@ -103,9 +103,9 @@ class RetryLimiter:
         """Count a failure of the key; returns the seconds to wait, which can exceed the maximum.
 
         They double up to 30 s; if more than 300 keys of the namespace fail, each waits longer, so
-        that at most ten a second are tried. `asked_seconds`, what the server asked for, counts up
-        to 30 s, because a person waits. It replaces the doubled delay, but not the bound over the
-        namespace's keys.
+        that at most ten a second are tried. `asked_seconds`, which the server asked for, replaces
+        the doubled delay, but is cut to 30 s, because a person waits; the limit of ten a second
+        stays.
         """
         with self._lock:
             failures = self._failures.get(key, 0)

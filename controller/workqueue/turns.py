@@ -12,7 +12,7 @@ class Turns(Generic[Item]):
 
     def __init__(self) -> None:
         self._lines: OrderedDict[str, deque[Item]] = OrderedDict()
-        """None is empty."""
+        """No queue in it is empty."""
 
     def __len__(self) -> int:
         return sum(map(len, self._lines.values()))
@@ -29,7 +29,7 @@ class Turns(Generic[Item]):
         self._lines.setdefault(namespace, deque()).append(item)
 
     def take(self, namespace: str) -> Item:
-        """Take the first item of a namespace, which then goes behind the others."""
+        """Take the first item of a namespace, and move the namespace behind the others."""
         line = self._lines.pop(namespace)
         item = line.popleft()
         if line:
