@@ -1,6 +1,5 @@
 """What is told in protobuf is what is told in JSON, of everything that the store keeps."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -131,13 +130,11 @@ def pods(cluster: Cluster) -> Iterator[Lab]:
         lab = Lab(cluster, name)
         lab.submit(*OTHERS, *(a_pod(name, spec) for name, (spec, _) in PODS.items()))
         for pod, (_, status) in PODS.items():
-            patch = json.dumps({"status": status})
-            lab.kubectl("patch", "pod", pod, "--subresource=status", "--type=merge", "-p", patch)
+            lab.patch(CORE, f"pods/{pod}/status", status=status)
         lab.kubectl("delete", "pod", "failed", "--wait=false", "--grace-period=7")
         yield lab
         for pod in PODS:
-            free = '{"metadata":{"finalizers":null}}'
-            lab.kubectl("patch", "pod", pod, "--type=merge", "-p", free)
+            lab.patch(CORE, f"pods/{pod}", metadata={"finalizers": None})
 
 
 @pytest.fixture(scope="module")

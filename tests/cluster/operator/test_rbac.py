@@ -31,7 +31,7 @@ ASKED_BY_ADMISSION = {("batch.paddlepaddle.org", "paddlejobs/finalizers", "updat
 IN_VOLCANO = "podgroups.scheduling.volcano.sh"
 IN_TREE = "podgroups.scheduling.k8s.io"
 CRD = Path(__file__).parents[2] / "live" / "crds" / "kueue-workload.yaml"
-IN_KUEUE = "workloads.kueue.x-k8s.io"
+KUEUE, IN_KUEUE = "/apis/kueue.x-k8s.io/v1beta2", "workloads.kueue.x-k8s.io"
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def use_volcano(lab: Lab) -> None:
     lab.submit(paddle_job("volcanic", one(template)))
     group = own_group(lab, "volcanic")
     lab.wait(lambda: group in lab.kubectl("get", IN_VOLCANO, "-o", "name"), "a PodGroup")
-    lab.kubectl("patch", IN_VOLCANO, group, "--type=merge", "-p", '{"spec":{"minMember":7}}')
+    lab.patch(volcano.API, f"podgroups/{group}", spec={"minMember": 7})
     least = ("get", IN_VOLCANO, group, "-o", "jsonpath={.spec.minMember}")
     lab.wait(lambda: lab.kubectl(*least) == "1", "it is mended")
     use_group(lab, "volcanic", template, IN_VOLCANO, "scheduling.volcano.sh/v1beta1")
@@ -164,8 +164,7 @@ def use_queues(lab: Lab) -> None:
     told = [{"type": t, "status": "True", **times} for t in ("QuotaReserved", "Admitted")]
     assigned = [{"name": "worker", "count": 1, "flavors": {"cpu": "none"}}]
     status = {"conditions": told, "admission": {"podSetAssignments": assigned}}
-    patch = ("--subresource=status", "--type=merge", "-p")
-    lab.kubectl("patch", name, *patch, json.dumps({"status": status}))
+    lab.patch(KUEUE, f"workloads/{own}/status", status=status)
     lab.kubectl("create", "-f", "-", stdin=json.dumps({
         "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor",
         "metadata": {"name": "none"}, "spec": {"nodeLabels": {}}}))  # fmt: skip
@@ -173,7 +172,7 @@ def use_queues(lab: Lab) -> None:
 
 def use_group(lab: Lab, name: str, template: Raw, resource: str, version: str) -> None:
     """Suspend the job, so that its PodGroup goes; start another whose PodGroup's name is taken."""
-    set_suspend(lab, name, True)
+    lab.edit(name, suspend=True)
     group = own_group(lab, name)
     lab.wait(lambda: group not in lab.kubectl("get", resource, "-o", "name"), "it goes")
     other = f"{name}-too"
@@ -184,12 +183,7 @@ def use_group(lab: Lab, name: str, template: Raw, resource: str, version: str) -
     if resource == IN_TREE:
         spec = {"schedulingPolicy": {"gang": {"minCount": 1}}}  # type: ignore[dict-item]
     lab.submit({**kind, "spec": spec})
-    set_suspend(lab, other, False)
-
-
-def set_suspend(lab: Lab, name: str, value: bool) -> None:
-    text = json.dumps({"spec": {"suspend": value}})
-    lab.kubectl("patch", "pdj", name, "--type=merge", "-p", text)
+    lab.edit(other, suspend=False)
 
 
 def own_group(lab: Lab, name: str) -> str:

@@ -6,7 +6,6 @@ neither count again nor start a timer anew.
 
 import re
 import signal
-import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from localcluster.machine.process import Process
 from tests.conftest import new_namespace
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import run_operator
-from tests.live.processes import listening_ports
+from tests.live.processes import http_get, listening_ports
 
 DEADLINE = 30
 DEAD_SECONDS = 6.0
@@ -48,9 +47,7 @@ class Scene:
 def read_totals(operator: Process) -> Counter[str]:
     """The job counters that an operator shows, without those that are zero."""
     (port,) = listening_ports(operator.pid)
-    url = f"http://127.0.0.1:{port}/metrics"
-    with urllib.request.urlopen(url, timeout=30) as answer:
-        text = answer.read().decode()
+    _, text = http_get(f"http://127.0.0.1:{port}/metrics")
     found: Counter[str] = Counter()
     for name, labels, value in SAMPLE.findall(text):
         reason = re.search(r'reason="(\w+)"', labels)

@@ -12,6 +12,7 @@ import paddlejob
 from paddlejob import Client
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.pdj import code_maps
+from tests.live.tenant import write_rights
 
 WORDS: dict[str, Any] = {"image": "python", "launcher": False}
 BOUND = 120.0
@@ -111,9 +112,7 @@ def test_what_the_cluster_refuses_is_one_sentence(module_lab: Lab, client: Clien
         client.submit({**raw, "spec": {**raw["spec"], "wrokers": 1}})
     with pytest.raises(paddlejob.Refused, match=r"spec.worker.replicas"):
         client.submit({**raw, "spec": {"worker": {**raw["spec"]["worker"], "replicas": -1}}})
-    module_lab.kubectl("create", "serviceaccount", "nobody")
-    kubeconfig = module_lab.cluster.kubeconfig_for(module_lab.namespace, "nobody")
-    nobody = Client(module_lab.namespace, kubeconfig=kubeconfig)
+    nobody = Client(module_lab.namespace, kubeconfig=write_rights(module_lab, "nobody"))
     with pytest.raises(paddlejob.NotAllowed, match='cannot create resource "paddlejobs"') as caught:
         nobody.submit(raw)
     assert caught.value.__cause__ is None and len(str(caught.value).splitlines()) == 1
@@ -127,18 +126,18 @@ def test_what_the_cluster_refuses_is_one_sentence(module_lab: Lab, client: Clien
         client.job("quota")
 
 
-def test_an_image_that_is_not_there(client: Client) -> None:
+def test_an_image_that_is_not_there(module_lab: Lab, client: Client) -> None:
     job = client.train(greet, args={"text": ""}, image="no/such:image", name="imageless")
+    module_lab.wait(
+        lambda: "no/such:image" in str(module_lab.condition("imageless", "Pending")), ""
+    )
     with pytest.raises(paddlejob.NotInTime, match="no/such:image"):
-        job.wait(timeout=20)
+        job.wait(timeout=0.1)
     job.delete()
 
 
 def test_a_pod_asks_as_its_service_account(module_lab: Lab, client: Client) -> None:
-    module_lab.kubectl("create", "serviceaccount", "reader")
-    module_lab.kubectl("create", "role", "reader", "--resource=paddlejobs", "--verb=get,list")
-    bound = f"--serviceaccount={module_lab.namespace}:reader"
-    module_lab.kubectl("create", "rolebinding", "reader", "--role=reader", bound)
+    write_rights(module_lab, "reader", ("get,list", "paddlejobs"))
     job = paddle_job("inside", {"worker": (1, shell("true"))})
     pod = job["spec"]["worker"]["template"]["spec"]
     pod["serviceAccountName"] = "reader"

@@ -1,7 +1,6 @@
 """One browser and one `kubectl pdj ui` for the tests of a module, in a namespace with jobs."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,13 +129,3 @@ def row(page: Page, name: str) -> str:
     """The text of a job's line in the list, empty while it has none."""
     found = page.locator("tbody tr", has=page.locator(f"a:text-is('{name}')"))
     return found.inner_text() if found.count() else ""
-
-
-def write_rights(lab: Lab, account: str, *rules: tuple[str, str]) -> Path:
-    lab.kubectl("create", "serviceaccount", account)
-    for number, (verbs, resources) in enumerate(rules):
-        name = f"{account}-{number}"
-        lab.kubectl("create", "role", name, f"--verb={verbs}", f"--resource={resources}")
-        user = f"--serviceaccount={lab.namespace}:{account}"
-        lab.kubectl("create", "rolebinding", name, f"--role={name}", user)
-    return lab.cluster.kubeconfig_for(lab.namespace, account)

@@ -16,12 +16,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from api.constants import Reason
 from pdj.explain import chinese, english
-from tests.cluster.ui.conftest import NAMESPACE, enter, open_job, row, write_rights
+from tests.cluster.ui.conftest import NAMESPACE, enter, open_job, row
 from tests.conftest import new_namespace
 from tests.live.browser import Served, served
 from tests.live.lab import CORE, PADDLE_JOBS, SERVER, Lab, paddle_job, shell
-from tests.live.pdj import CHECKOUT, run_pdj
+from tests.live.pdj import CHECKOUT, run_forked
 from tests.live.proxy import FaultProxy, cut, refuse
+from tests.live.tenant import write_rights
 
 LIVE_SECONDS = 2.0
 RENDER_MS = 1000
@@ -538,7 +539,7 @@ def test_the_browser_that_is_opened_comes_in_without_the_token(
 
 
 def test_a_port_that_is_taken_is_one_line(site: Served, kubeconfig: str) -> None:
-    done = run_pdj("ui", "--no-browser", f"--port={site.port}", kubeconfig=kubeconfig)
+    done = run_forked("ui", "--no-browser", f"--port={site.port}", kubeconfig=kubeconfig)
     assert (done.code, done.out) == (1, "")
     assert done.notes.startswith(f"error: port {site.port} is not available")
     assert done.notes.count("\n") == 1
