@@ -19,15 +19,15 @@ from kube.errors import NotFound, Transient
 from localcluster import Cluster, ClusterConfig
 from localcluster.build.binaries import ensure_binaries
 from localcluster.client.rest import Client
-from localcluster.cluster.components import CONTROLLER_MANAGER
 from localcluster.machine import clock
 from tests.e2e.node import RealNode
 from tests.e2e.shared import node_of
 from tests.e2e.world import is_inside
 from tests.live import network, rights, shared, temporary, volcano
 from tests.live.distribution import Distribution
-from tests.live.lab import CORE, WAIT_SECONDS, Lab
-from tests.live.operated import install_without_deployment, start_operator
+from tests.live.history import History
+from tests.live.lab import CORE, PADDLE_JOBS, WAIT_SECONDS, Lab
+from tests.live.operated import SOON_LOST, install_without_deployment, start_operator
 from tests.live.shared import SharedClusters
 from tests.live.tinyimages import write_tiny_images
 
@@ -39,8 +39,6 @@ ELASTIC_TIMEOUT_SECONDS = 10
 """How long an elastic job with fewer workers than it may have waits before it trains."""
 CONFIG_RETRY_SECONDS = 4.0
 """How long the nodes of `unattended` wait before they look for a ConfigMap again."""
-NODE_LOST_SECONDS = 12
-"""How long a node may be silent there."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -168,12 +166,7 @@ def _unattended() -> Iterator[Cluster]:
         nodes=4,
         renew_seconds=2.0,
         config_retry_seconds=CONFIG_RETRY_SECONDS,
-        component_arguments={
-            CONTROLLER_MANAGER: [
-                f"--node-monitor-grace-period={NODE_LOST_SECONDS}s",
-                "--node-monitor-period=1s",
-            ]
-        },
+        component_arguments=SOON_LOST,
     )
     with Cluster(config) as running:
         install_without_deployment(running)
@@ -199,6 +192,13 @@ def module_lab(operated: Cluster) -> Iterator[Lab]:
     """The same for all tests of a module: their jobs run at once."""
     with new_namespace(operated) as name:
         yield Lab(operated, name)
+
+
+@pytest.fixture(scope="module")
+def job_history(module_lab: Lab) -> Iterator[History]:
+    """What the jobs of the module have been through; ask for it before they are submitted."""
+    with History(module_lab, PADDLE_JOBS, "paddlejobs") as history:
+        yield history
 
 
 @contextlib.contextmanager

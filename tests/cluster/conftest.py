@@ -7,7 +7,7 @@ import pytest
 from localcluster import Cluster
 from localcluster.commands.manifests import install
 from tests.live.history import History
-from tests.live.lab import CORE, PADDLE_JOBS, Lab
+from tests.live.lab import CORE, Lab
 from tests.live.operated import MANIFESTS
 
 
@@ -17,14 +17,7 @@ def crd(cluster: Cluster) -> None:
 
 
 @pytest.fixture(scope="module")
-def job_history(module_lab: Lab) -> Iterator[History]:
-    """What the jobs of the module have been through; ask for it before they are submitted."""
-    with History(module_lab, PADDLE_JOBS, "paddlejobs") as history:
-        yield history
-
-
-@pytest.fixture(scope="module")
 def pod_history(module_lab: Lab) -> Iterator[History]:
-    """The same of their pods."""
+    """What the pods of the module's jobs have been through."""
     with History(module_lab, CORE, "pods") as history:
         yield history

@@ -1,11 +1,14 @@
 """The examples' folder, and the Python that has what their programs need."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from localcluster.build.environments import ensure_environment
+from localcluster.machine.errors import LocalClusterError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -13,6 +16,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def python() -> str:
     """That of PaddlePaddle 2.6.2."""
     return str(ensure_environment("examples", print) / "bin" / "python")
+
+
+def made(environment: Callable[[], Path]) -> Path:
+    """The Python of an environment with packages; skips the test where no index has them."""
+    try:
+        return environment()
+    except LocalClusterError as error:
+        pytest.skip(str(error))
 
 
 def example(file: str, **settings: str) -> dict[str, Any]:

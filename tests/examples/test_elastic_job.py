@@ -18,7 +18,7 @@ from api.constants import EXIT_CODE_ELASTIC_RESTART
 from reconcile.words.launcher_log import is_forming
 from tests.examples import EXAMPLES, example, python
 from tests.live.history import History
-from tests.live.lab import PADDLE_JOBS, Lab
+from tests.live.lab import Lab
 from tests.live.nodepods import kill_processes
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(1800)]
@@ -161,16 +161,11 @@ def trains_last(log: str, count: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def history(lab: Lab) -> Iterator[History]:
-    """What the jobs have been through."""
-    with History(lab, PADDLE_JOBS, "paddlejobs") as history:
-        yield history
-
-
-@pytest.fixture(scope="module")
-def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+def story(
+    lab: Lab, job_history: History, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Story]:
     """From two workers to three and back, with a loss between; to the end of the training."""
-    assert history, "begun before the jobs"
+    assert job_history, "begun before the jobs"
     lab.submit(unschedulable_but_one())
     volume = tmp_path_factory.mktemp("volume")
     (volume / "paced.py").write_text(PACED)
@@ -243,17 +238,17 @@ def test_launchers_say_when_they_form(story: Story) -> None:
 
 
 @pytest.mark.usefixtures("story")
-def test_phase_scaling_is_seen(history: History) -> None:
-    phases = history.phases(JOB)
+def test_phase_scaling_is_seen(job_history: History) -> None:
+    phases = job_history.phases(JOB)
     assert "Scaling" in phases, "most pods are there too soon to be missed for long"
     assert phases[-1] == "Completed"
 
 
 @pytest.mark.usefixtures("story")
-def test_launchers_that_missed_their_peers_complete_nothing(lab: Lab, history: History) -> None:
+def test_launchers_that_missed_their_peers_complete_nothing(lab: Lab, job_history: History) -> None:
     """One of two workers was never scheduled: the other's launcher exits 0 after its timeout."""
     lab.wait(lambda: lab.status("held").get("restartCount"), "a new attempt", STEP_SECONDS)
-    phases = history.phases("held")
+    phases = job_history.phases("held")
     assert "Restarting" in phases
     assert not {"Completed", "Completing", "Failed"} & set(phases)
     (told, *_) = lab.wait(lambda: lab.events("held", "ElasticUntrained"), "an Event")

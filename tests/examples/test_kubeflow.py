@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.machine.errors import LocalClusterError
+from tests.examples import made
 from tests.live import environments
 from tests.live.lab import Lab
 
@@ -14,16 +14,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.training, pytest.mark.timeout(600
 CHECKOUT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def python() -> Path:
-    """One with Kubeflow's package; skips where no index has it."""
-    try:
-        return environments.kubeflow()
-    except LocalClusterError as error:
-        pytest.skip(str(error))
-
-
-def test_the_quick_start_of_kubeflow_ends_complete(module_lab: Lab, python: Path) -> None:
+def test_the_quick_start_of_kubeflow_ends_complete(module_lab: Lab) -> None:
+    python = made(environments.kubeflow)
     kubeconfig = module_lab.cluster.kubectl_environment()["KUBECONFIG"]
     words = ["-m", "tests.examples.kubeflow_quickstart", module_lab.namespace, kubeconfig]
     done = subprocess.run(

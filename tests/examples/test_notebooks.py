@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from localcluster.build.environments import CHECKOUT
-from localcluster.machine.errors import LocalClusterError
+from tests.examples import made
 from tests.live import environments
 from tests.live.lab import Lab
 
@@ -28,11 +28,8 @@ FOLDERS = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNT
 
 @pytest.fixture(scope="module")
 def kernel() -> str:
-    """A Python with a kernel on top of this one; skips where no index has it."""
-    try:
-        return str(environments.notebook())
-    except LocalClusterError as error:
-        pytest.skip(f"no kernel: {error}")
+    """A Python with a kernel on top of this one."""
+    return str(made(environments.notebook))
 
 
 def run_cells(python: str, text: str, folder: Path) -> str:

@@ -298,9 +298,7 @@ class Scenario:
 
     def _waits_in_vain(self, pod: str) -> bool:
         """Whether the pod's ConfigMap is missing, and it has been seen to wait for that."""
-        sources = self.world.get("Pod", pod)["spec"]["containers"][0].get("envFrom") or ()
-        names = [source["configMapRef"]["name"] for source in sources]
-        return any(("ConfigMap", name) not in self.world.objects for name in names)
+        return self.kubelet.environment(self.world.get("Pod", pod)) is None
 
     def _is_ours(self, kind: str, name: str) -> bool:
         obj = self.world.objects.get((kind, name))

@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from localcluster import Cluster
+from localcluster.cluster.components import CONTROLLER_MANAGER
 from localcluster.commands.manifests import install, without
 from localcluster.machine.process import Process
 from manifests.rbac import KUEUE_RULES, Table, policy_rules
@@ -24,6 +25,8 @@ NAMESPACE = "paddle-system"
 DEPLOYMENT = "paddle-controller-manager"
 WORKLOAD = f"deployment/{DEPLOYMENT}"
 READY_SECONDS = 150
+SOON_LOST = {CONTROLLER_MANAGER: ["--node-monitor-grace-period=12s", "--node-monitor-period=1s"]}
+"""Arguments of a cluster that notices it when a node is silent for 12 s."""
 
 
 def start_operator(cluster: Cluster, *flags: str, pod_security: str = "") -> None:

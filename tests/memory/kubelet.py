@@ -56,7 +56,7 @@ class Kubelet:
     def start(self, name: str) -> bool:
         """Start the containers, or leave them waiting for the ConfigMap; whether they run."""
         pod = self.world.get("Pod", name)
-        variables = self._environment(pod)
+        variables = self.environment(pod)
         if variables is None:
             self.wait(name, "CreateContainerConfigError", 'configmap "x" not found')
             return False
@@ -151,7 +151,7 @@ class Kubelet:
     def uid(self, name: str) -> str:
         return uid_of(self.world.get("Pod", name))
 
-    def _environment(self, pod: Raw) -> Raw | None:
+    def environment(self, pod: Raw) -> Raw | None:
         """What the pod's ConfigMaps say; None while one of them, or a key, is missing."""
         variables: Raw = {}
         for container in pod["spec"]["containers"]:

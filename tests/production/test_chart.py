@@ -23,6 +23,7 @@ from tests.live.installers import (
     run_helm,
     template,
 )
+from tests.memory.world import merge
 from tests.production.values import DIGEST, FLAGS, RIGHT, SETS, TEAMS, WRONG
 
 Place = tuple[str, str, str]
@@ -292,14 +293,6 @@ def test_each_value_may_be_changed_and_has_an_effect(path: str) -> None:
         changed = {name: changed}
     given = RIGHT[path].get("with", {})
     assert template(merge(given, changed)) != template(given)
-
-
-def merge(values: Raw, more: Raw) -> Raw:
-    both = {**values, **more}
-    for name in values.keys() & more.keys():
-        if isinstance(values[name], dict):
-            both[name] = merge(values[name], more[name])
-    return both
 
 
 def test_metrics_are_turned_off_on_the_command_line_as_documented() -> None:

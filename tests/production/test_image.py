@@ -73,15 +73,8 @@ def test_wheels_are_there(architecture: str, tmp_path: Path) -> None:
     """Of every dependency, with a hash that the lock file has, for Debian's C library."""
     machine = PLATFORMS[architecture]
     platforms = [f"--platform=manylinux{v}_{machine}" for v in ("2014", "_2_28", "_2_34")]
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-deps",
-        "--only-binary=:all:",
-    ]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    command += ["--only-binary=:all:"]
     command += ["--disable-pip-version-check", "--require-hashes", "--python-version=3.11"]
     command += [*platforms, f"--dest={tmp_path}", f"--requirement={LOCK}"]
     subprocess.run(command, check=True)

@@ -18,13 +18,20 @@ from api.constants import LABEL_JOB_UID
 from kube.errors import ApiError
 from localcluster import Cluster, ClusterConfig
 from localcluster.client.rest import Client, has_condition
-from localcluster.cluster.components import COMPONENTS, CONTROLLER_MANAGER
+from localcluster.cluster.components import COMPONENTS
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.process import Process
 from manifests.rbac import PROGRESS_RULES
 from tests.live.certificates import write_certificate
 from tests.live.lab import CORE, PADDLE_JOBS
-from tests.live.operated import CHECKOUT, DEPLOYMENT, NAMESPACE, grant, install_without_deployment
+from tests.live.operated import (
+    CHECKOUT,
+    DEPLOYMENT,
+    NAMESPACE,
+    SOON_LOST,
+    grant,
+    install_without_deployment,
+)
 from tests.live.processes import status_of
 from tests.live.proxy import FaultProxy
 from tests.soak.checks import Listing
@@ -37,7 +44,6 @@ NODES = ("node-0", "node-1", "node-2")
 NAMESPACES = ("soak-a", "soak-b")
 OPERATORS = ("operator-a", "operator-b")
 START_SECONDS = 300.0
-NODE_LOST_SECONDS = 12
 FORCE_SECONDS = 20
 FLAGS = (
     "--leader-elect",
@@ -96,12 +102,7 @@ class Place:
             state_dir=folder / "state",
             renew_seconds=2.0,
             start_timeout_seconds=START_SECONDS,
-            component_arguments={
-                CONTROLLER_MANAGER: [
-                    f"--node-monitor-grace-period={NODE_LOST_SECONDS}s",
-                    "--node-monitor-period=1s",
-                ]
-            },
+            component_arguments=SOON_LOST,
         )
         self.cluster = Cluster(config)
         self.seats: dict[str, OperatorSeat] = {}
