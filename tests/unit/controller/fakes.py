@@ -8,6 +8,7 @@ import json
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -208,6 +209,16 @@ def soon() -> Iterator[None]:
     started = time.monotonic()
     yield
     assert time.monotonic() - started < SOON_SECONDS
+
+
+@contextmanager
+def no_memory_kept(most_bytes: int = 100_000) -> Iterator[None]:
+    """Leaves next to nothing behind, however much it does."""
+    tracemalloc.start()
+    yield
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert grown < most_bytes
 
 
 def eventually(is_true: Callable[[], bool], what: str = "the condition") -> None:

@@ -1,9 +1,7 @@
 """The work queue's promises, a property a test."""
 
 import itertools
-import sys
 import threading
-import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,7 +15,7 @@ from controller.workqueue.queue import (
     WorkQueue,
 )
 from kube.clock import Clock
-from tests.unit.controller.fakes import SteppedClock, an_open_queue, eventually
+from tests.unit.controller.fakes import SteppedClock, an_open_queue, eventually, no_memory_kept
 
 MARKS = itertools.count()
 MANY_WORKERS = 100
@@ -50,7 +48,7 @@ def take_all(queue: WorkQueue) -> list[Key]:
 
 @contextmanager
 def waiting(queue: WorkQueue, workers: int = 1) -> Iterator[list[Key | None]]:
-    """Workers that wait for a key, and what they have got by the end."""
+    """Workers that wait for a key, and what they have got by the end, or half a minute later."""
     got: list[Key | None] = []
     threads = [threading.Thread(target=lambda: got.append(queue.get())) for _ in range(workers)]
     for thread in threads:
@@ -58,6 +56,7 @@ def waiting(queue: WorkQueue, workers: int = 1) -> Iterator[list[Key | None]]:
     yield got
     for thread in threads:
         thread.join(30)
+    queue.shut_down()
 
 
 # Alone, again, once
@@ -81,26 +80,18 @@ def test_a_key_that_changes_while_worked_on_runs_once_more(queue):
     assert take_all(queue) == [A]
 
 
-def test_a_delayed_key_waits_its_time(queue, clock):
-    queue.add_after(A, 10)
-    clock.step(9.9)
-    assert take_all(queue) == []
-    clock.step(0.1)
-    queue.add(B)
-    assert set(take_all(queue)) == {A, B}
-
-
 # Later
 
 
-@pytest.mark.parametrize("delays", [(5, 10), (10, 5)], ids=["earlier first", "later first"])
-def test_of_two_delays_the_earlier_counts(queue, clock, delays):
+@pytest.mark.parametrize(
+    "delays", [(5,), (5, 10), (10, 5)], ids=["one", "earlier first", "later first"]
+)
+def test_a_delayed_key_comes_once_after_the_shortest_delay(queue, clock, delays):
     for delay in delays:
         queue.add_after(A, delay)
-    clock.step(5)
-    assert take_all(queue) == [A]
-    clock.step(5)
-    assert take_all(queue) == []
+    for seconds, taken in ((4.9, []), (0.1, [A]), (5, [])):
+        clock.step(seconds)
+        assert take_all(queue) == taken
 
 
 def test_a_key_that_changes_does_not_lose_its_delay(queue, clock):
@@ -123,17 +114,14 @@ def test_a_delay_that_ends_during_a_pass_is_not_lost(queue, clock):
 def test_a_busy_job_with_a_far_deadline_leaves_no_memory_behind(queue, clock):
     """Each pass asks for the deadline anew, and what wakes the job before it comes earlier."""
     queue.add_after(B, 3600)
-    tracemalloc.start()
-    for number in range(5000):
-        queue.add_after(A, 0.05)
-        clock.step(0.05)
-        queue.get()
-        queue.add_after(A, 30 * 86400 - number)
-        queue.done(A, rest_seconds=0.02)
-        clock.step(0.02)
-    grown, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert grown < 100_000
+    with no_memory_kept():
+        for number in range(5000):
+            queue.add_after(A, 0.05)
+            clock.step(0.05)
+            queue.get()
+            queue.add_after(A, 30 * 86400 - number)
+            queue.done(A, rest_seconds=0.02)
+            clock.step(0.02)
     clock.step(3600)
     assert take_all(queue) == [B]
     clock.step(30 * 86400)
@@ -142,18 +130,13 @@ def test_a_busy_job_with_a_far_deadline_leaves_no_memory_behind(queue, clock):
 
 def test_jobs_that_are_made_and_deleted_leave_no_memory_behind(queue, clock):
     """Whatever deadlines they had."""
-    tracemalloc.start()
-    for number in range(5000):
-        key = Key("ns", f"job-{number}")
-        queue.add(key)
-        assert queue.get() == key
-        queue.add_after(key, 1e9)
-        queue.retry(key)
-        queue.forget(key)
-        queue.done(key)
-    grown, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert grown < 100_000
+    with no_memory_kept():
+        for number in range(5000):
+            take(queue, key := Key("ns", f"job-{number}"))
+            queue.add_after(key, 1e9)
+            queue.retry(key)
+            queue.forget(key)
+            queue.done(key)
     clock.step(1e9)
     assert take_all(queue) == []
 
@@ -212,13 +195,18 @@ def test_a_namespace_that_comes_back_stands_behind_the_others(queue):
     assert [queue.get().namespace for _ in range(3)] == ["two", "three", "one"]
 
 
-def test_a_key_rests_after_its_pass(queue, clock):
+def test_a_key_rests_after_its_pass_and_is_then_as_any_other(queue, clock):
     take(queue, A)
     queue.add(A)
     queue.done(A, rest_seconds=0.5)
     queue.add(A)
     assert take_all(queue) == []
     clock.step(0.5)
+    take(queue, A)
+    queue.done(A, rest_seconds=0.5)
+    clock.step(0.5)
+    assert take_all(queue) == []
+    queue.add(A)
     assert take_all(queue) == [A]
 
 
@@ -237,15 +225,6 @@ def test_a_rest_is_a_second_at_most(queue, clock):
     queue.done(A, rest_seconds=60)
     queue.add(A)
     clock.step(MAX_REST_SECONDS)
-    assert take_all(queue) == [A]
-
-
-def test_a_key_that_has_rested_is_as_any_other(queue, clock):
-    take(queue, A)
-    queue.done(A, rest_seconds=0.5)
-    clock.step(0.5)
-    assert take_all(queue) == []
-    queue.add(A)
     assert take_all(queue) == [A]
 
 
@@ -297,35 +276,22 @@ def test_when_the_worker_that_watches_the_time_gets_a_key_another_watches_it(met
     """The one that began to wait first watches the time, and is the first to be woken."""
     queue = an_open_queue(Clock(), metrics, MANY_WORKERS)
     queue.add_after(B, 0.5)
-    got: list[Key | None] = []
-    workers = [threading.Thread(target=lambda: got.append(queue.get())) for _ in range(2)]
-    for worker in workers:
-        worker.start()
-    threading.Event().wait(0.2)  # both wait by now; if not, the test proves less, and passes
-    queue.add(A)
-    for worker in workers:
-        worker.join(15)
-    queue.shut_down()
+    with waiting(queue, 2) as got:
+        threading.Event().wait(0.2)  # both wait by now; if not, the test proves less, and passes
+        queue.add(A)
     assert set(got) == {A, B}
 
 
 # After an error
 
 
-def test_a_success_makes_former_delays_void(queue, clock):
+def test_a_success_makes_former_delays_void_and_no_later_one(queue, clock):
     queue.add_after(A, 1)
     queue.retry(B)
     queue.forget(A)
-    clock.step(2)
-    assert take_all(queue) == [B]
-
-
-def test_a_delay_after_a_success_counts(queue, clock):
-    queue.add_after(A, 1)
-    queue.forget(A)
     queue.add_after(A, 2)
     clock.step(1)
-    assert take_all(queue) == []
+    assert take_all(queue) == [B]
     clock.step(1)
     assert take_all(queue) == [A]
 
@@ -349,27 +315,13 @@ def test_shut_down_frees_every_waiting_worker(queue):
 
 def test_a_queue_that_is_not_open_takes_nothing_in(clock, metrics):
     queue = WorkQueue(clock, metrics.queue, MANY_WORKERS)
-    queue.add(A)
-    queue.add_after(B, 0)
-    queue.add_after(C, 1)
+    with no_memory_kept():
+        for number in range(10_000):
+            queue.add(Key("ns", str(number)))
+            queue.add_after(Key("ns", str(number)), number % 2)
     queue.open()
     clock.step(1)
     assert take_all(queue) == []
-
-
-def test_the_queue_of_a_standby_grows_by_nothing(clock, metrics):
-    queue = WorkQueue(clock, metrics.queue, MANY_WORKERS)
-
-    def come_and_go(numbers: range) -> None:
-        for number in numbers:
-            key = Key("ns", str(number))
-            queue.add(key)
-            queue.add_after(key, 30)
-
-    come_and_go(range(100))
-    before = sys.getallocatedblocks()
-    come_and_go(range(100, 10_100))
-    assert sys.getallocatedblocks() - before < 500
 
 
 def test_shut_down_drops_what_waits(queue):
@@ -408,11 +360,10 @@ def test_metrics_tell_depth_adds_and_retries(queue, metrics, clock):
 def test_a_queue_whose_keys_wait_for_a_worker_is_backlogged_and_a_moment_longer(queue, clock):
     for key in (A, B):
         queue.add(key)
-    queue.get()
-    assert not queue.is_backlogged("ns")
-    clock.step(BACKLOG_SECONDS)
-    queue.get()
-    assert queue.is_backlogged("ns")
+    for seconds, is_backlogged in ((0, False), (BACKLOG_SECONDS, True)):
+        clock.step(seconds)
+        queue.get()
+        assert queue.is_backlogged("ns") == is_backlogged
     clock.step(BACKLOG_LASTS_SECONDS)
     assert not queue.is_backlogged("ns")
 

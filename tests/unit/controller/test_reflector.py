@@ -120,19 +120,22 @@ def watched(step: Step, *pods: dict) -> Step:
     return do
 
 
+def after(clock: SteppedClock, seconds: float, step: Step) -> Step:
+    """The step, once so much time has passed."""
+
+    def do(handler) -> None:
+        clock.step(seconds)
+        step(handler)
+
+    return do
+
+
 def watches(server) -> list[str]:
     return [seen.path for seen in server.seen if "watch=true" in seen.path]
 
 
 def lists(server) -> list[str]:
     return [seen.path for seen in server.seen if "watch=true" not in seen.path]
-
-
-def test_a_list_fills_the_store_and_wakes_the_owners(running, server):
-    running.start(reply(200, page(pod("a"), pod("b"))))
-    eventually(lambda: running.names() == ["a", "b"])
-    assert running.keys == [OWNER, OWNER]
-    assert running.reflector.has_listed
 
 
 def test_a_list_is_read_in_pages_and_taken_in_whole(running, server):
@@ -258,17 +261,31 @@ def test_a_silent_watch_ends_in_a_list(running, server, monkeypatch):
     assert running.store.version(POD) == 7
 
 
-def test_a_kind_of_which_nothing_is_heard_is_not_healthy(running, server, clock):
+@pytest.fixture
+def quiet(running, server) -> Running:
+    """It has listed, and its watch stands and says nothing more."""
     running.start(reply(200, page()), stream(bookmark(42), end=server.hang))
     eventually(lambda: running.store.version(POD) == 42)
+    return running
+
+
+def test_a_kind_of_which_nothing_is_heard_is_not_healthy(quiet, clock, metrics):
     clock.step(SILENT_SECONDS)
-    assert running.reflector.is_healthy
+    assert quiet.reflector.is_healthy
     clock.step(1)
-    assert not running.reflector.is_healthy
+    assert not quiet.reflector.is_healthy
+    line = f'paddlejob_watch_last_event_age_seconds{{kind="pods.v1"}} {SILENT_SECONDS + 1}'
+    assert line in metrics.exposition("")[0].decode()
 
 
+def test_a_stop_ends_a_silent_watch_at_once(quiet, server):
+    quiet.stop()  # fails when the thread does not end in time
+    assert len(watches(server)) == 1
+
+
+GONE = reply(410, status(410, "Expired"))
 EXPIRED = {
-    "HTTP 410": reply(410, status(410, "Expired")),
+    "HTTP 410": GONE,
     "ERROR event": stream(event("ERROR", status(410, "Expired"))),
 }
 
@@ -286,11 +303,8 @@ def test_an_expired_version_lists_again_and_what_vanished_is_deleted(running, se
 
 
 def test_a_version_that_expires_is_followed_by_a_list_at_once(running, server, clock):
-    def expire_later(handler) -> None:
-        clock.step(RELIST_SECONDS)
-        reply(410, status(410, "Expired"))(handler)
-
-    running.start(reply(200, page()), expire_later, reply(200, page(pod("a"))))
+    expires = after(clock, RELIST_SECONDS, GONE)
+    running.start(reply(200, page()), expires, reply(200, page(pod("a"))))
     eventually(lambda: running.names() == ["a"])
     assert clock.waits == []
 
@@ -298,8 +312,7 @@ def test_a_version_that_expires_is_followed_by_a_list_at_once(running, server, c
 def test_versions_that_expire_again_and_again_are_listed_after_growing_pauses(
     running, server, clock
 ):
-    expired = reply(410, status(410, "Expired"))
-    running.start(*[reply(200, page()), expired] * 4, reply(200, page(pod("a"))))
+    running.start(*[reply(200, page()), GONE] * 4, reply(200, page(pod("a"))))
     eventually(lambda: running.names() == ["a"])
     assert clock.waits[-1] >= 5.6
 
@@ -345,29 +358,17 @@ def test_a_server_that_was_not_watched_for_long_is_listed_anew(running, server, 
 
 def test_a_server_that_let_a_watch_wait_for_long_is_listed_anew(running, server, clock):
     """As one behind a load balancer that keeps a request until a server is there."""
-
-    def stand_then_break(handler) -> None:
-        clock.step(RELIST_SECONDS)
-        drop(handler)
-
-    def wait_then_open(handler) -> None:
-        clock.step(AWAY_SECONDS)
-        stream(bookmark(43), end=server.hang)(handler)
-
-    steps = [stream(bookmark(42), end=stand_then_break), wait_then_open]
-    running.start(reply(200, page(pod("a"))), *steps, listed=(pod("b"),))
+    breaks = stream(bookmark(42), end=after(clock, RELIST_SECONDS, drop))
+    opens = after(clock, AWAY_SECONDS, stream(bookmark(43), end=server.hang))
+    running.start(reply(200, page(pod("a"))), breaks, opens, listed=(pod("b"),))
     eventually(lambda: running.names() == ["b"] or running.reflector._version == "43")
     assert running.names() == ["b"]
 
 
 def test_a_server_that_lets_the_first_watch_wait_is_watched_on(running, server, clock):
     """Listing again would take as long, and the next watch might wait again."""
-
-    def wait_then_open(handler) -> None:
-        clock.step(AWAY_SECONDS)
-        stream(bookmark(42), end=server.hang)(handler)
-
-    running.start(reply(200, page(pod("a"))), wait_then_open)
+    opens = after(clock, AWAY_SECONDS, stream(bookmark(42), end=server.hang))
+    running.start(reply(200, page(pod("a"))), opens)
     eventually(lambda: running.reflector._version == "42")
     assert len(lists(server)) == 1
 
@@ -551,16 +552,20 @@ def test_an_optional_kind_that_may_not_be_read_counts_as_absent(run, server):
     assert running.reflector.is_forbidden
 
 
-def test_an_odd_item_does_not_hide_the_others(running, server):
-    running.start(reply(200, page({"metadata": None}, pod("a"))))
-    eventually(lambda: running.names() == ["a"])
+ODD = {
+    "item": [reply(200, page({"metadata": None}, pod("a")))],
+    "event": [
+        reply(200, page()),
+        stream(event("ADDED", {"metadata": None}), event("ADDED", pod("a", 21)), end=drop),
+    ],
+}
 
 
-def test_an_odd_event_does_not_end_the_watch(running, server):
-    odd = event("ADDED", {"metadata": {"resourceVersion": "20"}})
-    running.start(reply(200, page()), stream(odd, event("ADDED", pod("a", 21)), end=server.hang))
+@pytest.mark.parametrize("steps", ODD.values(), ids=ODD)
+def test_an_odd_object_does_not_hide_the_others(running, server, steps):
+    running.start(*steps)
     eventually(lambda: running.names() == ["a"])
-    assert len(watches(server)) == 1
+    assert len(lists(server)) == 1
 
 
 @pytest.mark.parametrize("seen_in", ["list", "watch"])
@@ -602,11 +607,7 @@ def test_an_object_that_becomes_odd_is_left_out_and_its_version_seen(
 def test_an_odd_object_is_logged_once_a_version(run, server):
     with structlog.testing.capture_logs() as logged:
         running = run(log=structlog.get_logger())
-        expired = reply(410, status(410, "Expired"))
-        running.start(
-            *[reply(200, page(odd_pod(20))), expired] * 2,
-            reply(200, page(odd_pod(21))),
-        )
+        running.start(*[reply(200, page(odd_pod(20))), GONE] * 2, reply(200, page(odd_pod(21))))
         eventually(lambda: len(watches(server)) == 3)
         running.stop()
     told = [each for each in logged if each["event"] == "object_unreadable"]
@@ -627,18 +628,3 @@ def test_an_object_of_any_depth_is_read(run, server, depth):
 
     eventually(lambda: "x" in spec())
     assert spec()["x"]["a"]["a"]
-
-
-def test_the_age_of_the_newest_event_is_told(running, server, clock, metrics):
-    running.start(reply(200, page()), stream(bookmark(42), end=server.hang))
-    eventually(lambda: running.store.version(POD) == 42)
-    clock.step(33)
-    line = 'paddlejob_watch_last_event_age_seconds{kind="pods.v1"} 33.0'
-    assert line in metrics.exposition("")[0].decode()
-
-
-def test_a_stop_ends_a_silent_watch_at_once(running, server):
-    running.start(reply(200, page()), stream(bookmark(42), end=server.hang))
-    eventually(lambda: running.store.version(POD) == 42)
-    running.stop()  # fails when the thread does not end in time
-    assert len(watches(server)) == 1
