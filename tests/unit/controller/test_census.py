@@ -20,14 +20,11 @@ def a_census(*jobs, pods=()):
     return take_census(store, START + timedelta(minutes=5))
 
 
-def test_jobs_count_by_phase_and_mode():
+def test_jobs_count_by_phase_and_mode_and_pods_by_role_and_phase():
     running = {"phase": "Running", "mode": "PS"}
-    census = a_census(a_job("a", status=running), a_job("b", status=running))
+    census = a_census(a_job("a", status=running), a_job("b", status=running), pods=[a_pod()])
     assert census.jobs[("Running", "PS")] == 2
-
-
-def test_pods_count_by_role_and_phase():
-    assert a_census(pods=[a_pod()]).pods[("worker", "Pending")] == 1
+    assert census.pods[("worker", "Pending")] == 1
 
 
 def waiting(reason="QuotaExceeded", minutes=0, status="True", **more):

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from api.objects import format_time
-from controller.logs import build_log
+from controller.logs import Log, build_log
 from controller.work.events import (
     BUFFER_SIZE,
     DEFER_SECONDS,
@@ -22,6 +22,17 @@ from tests.unit.controller.memory_api import MemoryApi
 from tests.unit.controller.stored import a_job
 
 JOB = a_job()
+
+
+@pytest.fixture
+def written() -> io.StringIO:
+    """What is logged."""
+    return io.StringIO()
+
+
+@pytest.fixture
+def log(written) -> Log:
+    return build_log("json", "info", written)
 
 
 @pytest.fixture
@@ -82,31 +93,28 @@ def test_the_same_again_raises_the_count(api, recorder, clock):
 
 
 @pytest.mark.parametrize(
-    "other",
-    [event(reason="x"), event(message="x"), event(type_="Warning")],
-    ids=["reason", "message", "type"],
+    ("other", "job"),
+    [
+        (event(reason="x"), JOB),
+        (event(message="x"), JOB),
+        (event(type_="Warning"), JOB),
+        (event(), a_job(uid="job-2")),
+    ],
+    ids=["reason", "message", "type", "namesake"],
 )
-def test_what_differs_is_another_event(api, recorder, other):
-    send(recorder, event(), other)
+def test_what_differs_is_another_event(api, recorder, other, job):
+    send(recorder, event())
+    send(recorder, other, job=job)
     assert len(stored(api)) == 2
 
 
-def test_what_a_job_goes_through_is_one_line_each(server, client, clock, metrics):
-    MemoryApi(server)
-    stream = io.StringIO()
-    recorder = EventRecorder(client, clock, metrics, build_log("json", "info", stream))
+def test_what_a_job_goes_through_is_one_line_each(api, recorder, written):
     send(recorder, event(), event(), event("PodFailed", "worker-0 exited 1"))
-    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    lines = [json.loads(line) for line in written.getvalue().splitlines()]
     assert [(line["event"], line["job"], line["reason"], line["message"]) for line in lines] == [
         ("job_event", "ns/train", "Created", "made"),
         ("job_event", "ns/train", "PodFailed", "worker-0 exited 1"),
     ]
-
-
-def test_a_namesake_with_another_uid_has_its_own(api, recorder):
-    send(recorder, event())
-    send(recorder, event(), job=a_job(uid="job-2"))
-    assert len(stored(api)) == 2
 
 
 def test_after_ten_minutes_it_is_said_anew(api, recorder, clock):
@@ -123,23 +131,19 @@ def test_an_event_that_was_cleaned_up_is_made_anew(api, recorder):
     assert len(stored(api)) == 1
 
 
-def test_a_full_buffer_drops_and_does_not_block(recorder, metrics):
-    for number in range(BUFFER_SIZE + 5):
-        recorder.record(JOB, event(message=str(number)))
-    assert dropped(metrics, "buffer_full") == 5
-
-
-def job_of(namespace: str, name: str = "train") -> dict:
-    job = a_job(name, uid=f"{namespace}-{name}")
-    return job | {"metadata": job["metadata"] | {"namespace": namespace}}
+def record_of(recorder: EventRecorder, namespace: str, *names: str, message: str = "made") -> None:
+    """Record an Event of each of these jobs."""
+    for name in names or ("train",):
+        job = a_job(name, uid=f"{namespace}-{name}")
+        job["metadata"]["namespace"] = namespace
+        recorder.record(job, event(message=message))
 
 
 @pytest.mark.parametrize("many", [BUFFER_SIZE - 1, BUFFER_SIZE + 5], ids=["buffered", "too many"])
 def test_a_neighbours_events_are_sent_in_turn(api, recorder, metrics, many):
-    for number in range(many):
-        recorder.record(job_of("crowd", str(number)), event())
+    record_of(recorder, "crowd", *map(str, range(many)))
     for message in ("one", "two"):
-        recorder.record(job_of("calm"), event(message=message))
+        record_of(recorder, "calm", message=message)
     send_recorded(recorder, 4)
     assert dropped(metrics, "buffer_full") == many + 2 - BUFFER_SIZE
     sent = {obj["message"] for obj in stored(api) if obj["metadata"]["namespace"] == "calm"}
@@ -148,10 +152,9 @@ def test_a_neighbours_events_are_sent_in_turn(api, recorder, metrics, many):
 
 def test_what_is_due_does_not_wait_for_a_later_event_of_a_neighbour(api, clock, record_while):
     recorder = record_while(Backlog(10**9))
-    recorder.record(job_of("first", "a"), event())
-    recorder.record(job_of("first", "b"), event())
+    record_of(recorder, "first", "a", "b")
     clock.step(DEFER_SECONDS / 2)
-    recorder.record(job_of("second"), event())
+    record_of(recorder, "second")
     send_recorded(recorder, 2)
     assert clock.monotonic() == pytest.approx(DEFER_SECONDS, abs=0.11)
     assert namespaces(api) == ["first", "first"]
@@ -186,24 +189,15 @@ def test_a_sink_that_is_down_costs_that_event_only(api, recorder, metrics, fault
 @pytest.mark.parametrize(
     ("causes", "lines"), [((), 1), (({"reason": "NamespaceTerminating"},), 0)], ids=["", "going"]
 )
-def test_a_namespace_that_goes_does_not_fill_the_log(api, client, clock, metrics, causes, lines):
-    stream = io.StringIO()
-    recorder = EventRecorder(client, clock, metrics, build_log("json", "info", stream))
+def test_a_namespace_that_goes_does_not_fill_the_log(api, recorder, written, causes, lines):
     api.fault = lambda _method, _path: reply(403, status(403, "Forbidden", causes=[*causes]))
     send(recorder, event())
-    assert stream.getvalue().count("event_not_sent") == lines
+    assert written.getvalue().count("event_not_sent") == lines
 
 
 def test_a_long_message_is_cut_to_what_the_api_server_takes(api, recorder):
     send(recorder, event(message="x" * 5000))
     assert len(stored(api)[0]["message"]) == 1024
-
-
-def test_a_stop_sends_what_is_buffered(api, recorder):
-    recorder.record(JOB, event())
-    recorder.stop()
-    recorder.run()
-    assert len(stored(api)) == 1
 
 
 def test_a_stop_with_a_full_buffer_ends_all_the_same(api, recorder):
@@ -253,8 +247,8 @@ def test_a_buffer_that_fills_defers_nothing(api, record_while):
 
 def test_a_backlog_of_one_namespace_defers_no_events_of_another(api, clock, record_while):
     recorder = record_while(lambda namespace: namespace == "crowd")
-    for namespace in ("crowd", "calm"):
-        recorder.record(job_of(namespace), event())
+    record_of(recorder, "crowd")
+    record_of(recorder, "calm")
     send_recorded(recorder, 1)
     assert clock.monotonic() == 0
     assert namespaces(api) == ["calm"]
@@ -282,17 +276,15 @@ def namespaces(api: MemoryApi) -> list[str]:
 
 
 def test_a_namespace_whose_events_hang_holds_up_no_other(hung, recorder, clock):
-    for namespace in ("slow", "calm"):
-        for name in "abc":
-            recorder.record(job_of(namespace, name), event())
+    record_of(recorder, "slow", *"abc")
+    record_of(recorder, "calm", *"abc")
     send_recorded(recorder, 4)
     assert namespaces(hung) == ["calm"] * 3
     assert clock.monotonic() == SLOW_SECONDS  # one try in all
 
 
 def test_a_namespace_whose_events_hung_has_its_turn_again(hung, recorder, clock):
-    for name in "ab":
-        recorder.record(job_of("slow", name), event())
+    record_of(recorder, "slow", *"ab")
     send_recorded(recorder, 1)
     hung.fault = lambda *_: None
     send_recorded(recorder)
@@ -301,9 +293,8 @@ def test_a_namespace_whose_events_hung_has_its_turn_again(hung, recorder, clock)
 
 
 def test_a_stop_waits_for_no_namespace_whose_events_hang(hung, recorder, clock):
-    for namespace in ("slow", "calm"):
-        for name in "ab":
-            recorder.record(job_of(namespace, name), event())
+    record_of(recorder, "slow", *"ab")
+    record_of(recorder, "calm", *"ab")
     recorder.stop()
     recorder.run()
     assert namespaces(hung) == ["calm"] * 2

@@ -1,6 +1,7 @@
 """What a log says over several reads, whatever programs write and nodes' clocks say."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -26,8 +27,8 @@ def steps(*numbers: int) -> list[bytes]:
 class Follower(FollowedLog):
     """A log that is read every half minute."""
 
-    def __init__(self) -> None:
-        super().__init__("uid", 1, TrainingProgress())
+    def __init__(self, attempt: int = 1, *known: int, **also: Any) -> None:
+        super().__init__("uid", attempt, TrainingProgress(*known, **also))
         self.reads = 0
 
     def see(self, log: bytes):
@@ -100,12 +101,9 @@ def test_the_same_step_for_ever_is_output_without_a_step(followed):
 
 
 def test_steps_that_count_anew_are_new_steps_wherever_a_read_ends(followed):
+    twice = (b"step 50/100", b"step 100/100") * 2
     for number in range(10):
-        followed.see(
-            log_of(
-                b"step 50/100", b"step 100/100", b"step 50/100", b"step 100/100", first=4 * number
-            )
-        )
+        followed.see(log_of(*twice, first=4 * number))
     assert followed.reading.stepless_seconds == 0
 
 
@@ -132,6 +130,9 @@ def test_a_job_is_told_every_five_minutes_in_any_case(followed):
         followed.see(log_of(b"working", first=3 * number))
         told.append(followed.is_telling)
     assert sum(told) == 1 + 24 * 30 // REPORT_SECONDS
+    followed.see(log_of(b"paddlejob: step=1", first=75))
+    followed.see(log_of(b"paddlejob: step=1 quiet=600", first=78))
+    assert followed.is_telling, "a pause is announced"
 
 
 @pytest.mark.parametrize("stamp", [b"", b"9999-12-31T23:59:59Z", b"0001-01-01T00:00:00+14:00"])
@@ -152,62 +153,49 @@ def test_lines_with_impossible_times_are_dropped(followed, stamp):
 )
 def test_the_same_step_of_another_epoch_is_a_new_step(epoch, line, seconds):
     """Where each epoch begins with step 1 again, and the leader has changed."""
-    known = TrainingProgress(1, 5, epoch=epoch, stepless_seconds=300)
-    reading = FollowedLog("uid", 1, known).take(log_of(line), 0.0, NOW)
-    assert reading.stepless_seconds == seconds
+    followed = Follower(1, 1, 5, epoch=epoch, stepless_seconds=300)
+    followed.see(log_of(line))
+    assert followed.reading.stepless_seconds == seconds
 
 
 def test_a_new_leader_goes_on_with_the_silence_that_another_saw():
     """Only of the same last line, and only of the same step."""
-    last = "2026-01-02T03:04:15Z"
-    known = TrainingProgress(1, 2, last_output_time=last, silent_seconds=200, stepless_seconds=300)
-    same, later = (FollowedLog("uid", 1, known) for _ in range(2))
+    seen = {"last_output_time": "2026-01-02T03:04:15Z", "silent_seconds": 200}
+    same, later = (Follower(1, 1, 2, **seen, stepless_seconds=300) for _ in range(2))
 
-    def see(followed: FollowedLog, read: int, *numbers: int) -> tuple[float, float]:
-        followed.take(log_of(*steps(*numbers)), 30.0 * read, NOW + timedelta(seconds=30 * read))
-        assert followed.reading is not None
+    def see(followed: Follower, *numbers: int) -> tuple[float, float]:
+        followed.see(log_of(*steps(*numbers)))
         return followed.reading.silent_seconds, followed.reading.stepless_seconds
 
-    assert see(same, 1, 1, 2) == (200, 300)
-    assert see(same, 2, 1, 2) == (230, 330)
-    assert see(later, 1, 1, 2, 3) == (0, 0)
+    assert [see(same, 1, 2), see(same, 1, 2)] == [(200, 300), (230, 330)]
+    assert see(later, 1, 2, 3) == (0, 0)
 
 
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_a_new_leader_knows_of_a_step_whose_line_is_gone(attempt: int):
-    followed = FollowedLog("uid", attempt, TrainingProgress(1, 2))
-    reading = followed.take(log_of(b"evaluating"), 30.0, NOW + timedelta(seconds=30))
-    assert (reading.progress.step, reading.stepped_before) == (None, attempt == 1)
+    followed = Follower(attempt, 1, 2)
+    progress = followed.see(log_of(b"evaluating"))
+    assert (progress.step, followed.reading.stepped_before) == (None, attempt == 1)
 
 
 @pytest.mark.parametrize("log", [b"", log_of(b"evaluating")], ids=["rotated", "scrolled"])
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_a_new_leader_keeps_to_a_pause_whose_line_is_gone(log: bytes, attempt: int):
     until = NOW + timedelta(seconds=600)
-    followed = FollowedLog("uid", attempt, TrainingProgress(1, 2, quiet_until=format_time(until)))
-    for read in range(1, 4):
-        reading = followed.take(log, 30.0 * read, NOW + timedelta(seconds=30 * read))
-    assert reading.progress.quiet_until == (until if attempt == 1 else None)
-    over = log_of(b"paddlejob: step=3", first=12)
-    reading = followed.take(over, 120.0, NOW + timedelta(seconds=120))
-    assert reading.progress.quiet_until is None
+    followed = Follower(attempt, 1, 2, quiet_until=format_time(until))
+    told = [followed.see(log).quiet_until for _ in range(3)]
+    assert told[-1] == (until if attempt == 1 else None)
+    assert followed.see(log_of(b"paddlejob: step=3", first=12)).quiet_until is None
 
 
 @pytest.mark.parametrize("ahead", [HOUR, -HOUR])
 @pytest.mark.parametrize("last", [b"evaluating", b"paddlejob: step=2 quiet=600"])
 def test_a_new_leader_keeps_to_a_pause_on_a_node_with_a_wrong_clock(last: bytes, ahead: timedelta):
     until = NOW + timedelta(seconds=600)
-    followed = FollowedLog("uid", 1, TrainingProgress(1, 2, quiet_until=format_time(until)))
+    followed = Follower(1, 1, 2, quiet_until=format_time(until))
     log = log_of(last, ahead=ahead)
     for read in range(1, 4):
-        reading = followed.take(log, 30.0 * read, NOW + timedelta(seconds=30 * read))
-        told = reading.progress.quiet_until
+        told = followed.see(log).quiet_until
         assert told is not None
         assert until <= told <= until + timedelta(seconds=60)
         log += log_of(b"still evaluating", ahead=ahead, first=3 * read)
-
-
-def test_an_announced_pause_is_told(followed):
-    followed.see(log_of(b"paddlejob: step=1"))
-    followed.see(log_of(b"paddlejob: step=1 quiet=600", first=3))
-    assert followed.is_telling

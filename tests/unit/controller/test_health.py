@@ -68,16 +68,17 @@ def served(routes, clock) -> Iterator[HealthServer]:
         yield server
 
 
-def get(server: HealthServer, path: str, accept: str = "") -> tuple[int, str, str]:
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{server.port}{path}", headers={"Accept": accept}
-    )
+def get(
+    server: HealthServer, path: str, accept: str = "", tls: ssl.SSLContext | None = None
+) -> tuple[int, str, str]:
+    url = f"http{'s' * bool(tls)}://127.0.0.1:{server.port}{path}"
+    request = urllib.request.Request(url, headers={"Accept": accept})
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return answer.status, answer.read().decode(), answer.headers["Content-Type"]
+        answer = urllib.request.urlopen(request, timeout=30, context=tls)
     except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode(), error.headers["Content-Type"]
+        answer = error
+    with answer:
+        return answer.status, answer.read().decode(), answer.headers["Content-Type"]
 
 
 @pytest.mark.parametrize(
@@ -244,12 +245,6 @@ def encrypted(routes, clock, server_tls) -> Iterator[HealthServer]:
         yield server
 
 
-def get_encrypted(server: HealthServer, path: str, tls: ssl.SSLContext) -> tuple[int, bytes]:
-    url = f"https://127.0.0.1:{server.port}{path}"
-    with urllib.request.urlopen(url, timeout=30, context=tls) as answer:
-        return answer.status, answer.read()
-
-
 @pytest.fixture
 def dial(encrypted) -> Iterator[Connect]:
     """Connections without a handshake."""
@@ -259,11 +254,11 @@ def dial(encrypted) -> Iterator[Connect]:
 
 @pytest.mark.parametrize(
     ("path", "body"),
-    [("/readyz", b"ok\n"), ("/large", bytes(LARGE)), ("/later", b"at last")],
+    [("/readyz", "ok\n"), ("/large", "\0" * LARGE), ("/later", "at last")],
     ids=["small", "larger than any buffer", "takes its time"],
 )
 def test_answers_go_through_tls(encrypted, client_tls, path, body):
-    assert get_encrypted(encrypted, path, client_tls) == (200, body)
+    assert get(encrypted, path, tls=client_tls)[:2] == (200, body)
 
 
 def test_plain_http_gets_nothing_from_a_server_of_tls(dial):
@@ -282,7 +277,7 @@ def test_a_handshake_that_goes_on_holds_up_nobody_and_is_cut(
 ):
     slow = dial()
     slow.sendall(beginning)
-    assert get_encrypted(encrypted, "/readyz", client_tls)[0] == 200
+    assert get(encrypted, "/readyz", tls=client_tls)[0] == 200
     clock.step(REQUEST_SECONDS + 0.1)
     assert is_cut(slow)
 
@@ -290,7 +285,7 @@ def test_a_handshake_that_goes_on_holds_up_nobody_and_is_cut(
 def test_an_answer_that_never_comes_is_cut_and_holds_up_nobody(encrypted, dial, clock, client_tls):
     with client_tls.wrap_socket(dial(), server_hostname="127.0.0.1") as asking:
         asking.sendall(b"GET /never HTTP/1.1\r\n\r\n")
-        assert get_encrypted(encrypted, "/readyz", client_tls)[0] == 200
+        assert get(encrypted, "/readyz", tls=client_tls)[0] == 200
         clock.step(REQUEST_SECONDS + 0.1)
         assert is_cut(asking)
 
@@ -299,11 +294,5 @@ def test_slow_handshakes_make_room(encrypted, dial, clock, client_tls):
     slow = [dial() for _ in range(MAX_CONNECTIONS)]
     eventually(lambda: len(encrypted._connections) == MAX_CONNECTIONS, "it is full")
     clock.step(1.0)
-    assert get_encrypted(encrypted, "/readyz", client_tls)[0] == 200
+    assert get(encrypted, "/readyz", tls=client_tls)[0] == 200
     assert is_cut(slow[0])
-
-
-def test_headers_have_a_limit_under_tls(encrypted, dial, client_tls):
-    with client_tls.wrap_socket(dial(), server_hostname="127.0.0.1") as asking:
-        asking.sendall(b"GET /readyz HTTP/1.1\r\nX: " + b"x" * MAX_HEAD_BYTES)
-        assert asking.recv(65536).split()[1] == b"431"

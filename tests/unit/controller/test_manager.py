@@ -174,31 +174,20 @@ def holder(api: MemoryApi) -> str:
 
 
 @pytest.mark.parametrize("flags", [(), ("--progress",)], ids=["off", "on"])
-def test_logs_are_read_with_the_flag_alone(api, start, flags):
+def test_logs_are_read_with_the_flag_alone(api, start, server, flags):
     job = a_job().with_workers(1).with_status(phase="Running", attempt=1).build()
     job = api.put(f"{JOBS}/train", job)
     api.put(f"{PODS}/train-worker-0", a_pod(job).bound().running().build())
-    log = b"2026-01-02T03:04:05.000000001Z iter: 500/1000, loss: 0.5\n"
-    asked: list[str] = []
-
-    def fault(method: str, path: str) -> Step | None:
-        if not path.endswith("/log"):
-            return None
-        asked.append(path)
-        return reply(200, log)
-
-    api.fault = fault
+    log = reply(200, b"2026-01-02T03:04:05.000000001Z iter: 500/1000, loss: 0.5\n")
+    api.fault = lambda _, path: log if path.endswith("/log") else None
     operator = start(*flags)
 
     def written() -> dict:
         return api.objects[f"{JOBS}/train"].get("status", {})
 
-    eventually(lambda: "conditions" in written())
-    if flags:
-        eventually(lambda: "progress" in written())
-        assert written()["progress"]["percent"] == 50
+    eventually(lambda: ("progress" if flags else "conditions") in written())
     operator.stop()
-    assert asked == ([f"{PODS}/train-worker-0/log"] if flags else [])
+    assert any("/log?" in seen.path for seen in server.seen) == bool(flags)
 
 
 # The start
@@ -250,15 +239,6 @@ def test_caches_that_do_not_fill_in_time_end_the_process(api, start, hold, clock
     assert operator.wait() == EXIT_FAILED
 
 
-def test_caches_that_take_their_time_end_nothing(api, start, hold, clock):
-    held = hold("GET", PODS)
-    start(clock=clock)
-    held.has_caught.wait(DEADLINE_SECONDS)
-    clock.step(SYNC_SECONDS - 1)
-    held.let_go()
-    eventually(lambda: have_pods(api))
-
-
 def test_a_stop_while_the_caches_fill_is_a_clean_end(api, start, hold):
     held = hold("GET", PODS)
     operator = start()
@@ -273,14 +253,6 @@ def test_a_stop_while_the_caches_fill_is_a_clean_end(api, start, hold):
 
 
 NOT_FOUND = reply(404, status(404, "NotFound"))
-FORBIDDEN = reply(403, status(403, "Forbidden"))
-
-
-@pytest.mark.parametrize("answer", [NOT_FOUND, FORBIDDEN], ids=["not served", "forbidden"])
-def test_a_kind_that_it_can_do_without_may_be_missing(api, start, answer):
-    api.fault = lambda _, path: answer if path == POD_GROUPS else None
-    operator = start()
-    eventually(operator.is_ready)
 
 
 def test_it_is_not_ready_without_its_own_kind(api, start):
@@ -316,11 +288,6 @@ def short_drain(monkeypatch) -> None:
     monkeypatch.setattr(sys.modules[Manager.__module__], "DRAIN_SECONDS", 0.1)
 
 
-@pytest.mark.usefixtures("short_drain")
-def test_a_worker_that_ends_unasked_ends_the_process(start):
-    assert start(decide=exit_thread).is_dead.wait(DEADLINE_SECONDS)
-
-
 @pytest.mark.parametrize("loop", [Reflector, LeaderElector, EventRecorder])
 def test_any_other_thread_that_ends_unasked_ends_it_too(start, monkeypatch, loop):
     monkeypatch.setattr(loop, "run", exit_thread)
@@ -328,11 +295,11 @@ def test_any_other_thread_that_ends_unasked_ends_it_too(start, monkeypatch, loop
 
 
 @pytest.mark.usefixtures("short_drain")
-@pytest.mark.parametrize("probe", ["/healthz", "/readyz"])
-def test_the_probes_name_the_thread_that_has_ended(start, probe):
+def test_a_worker_that_ends_unasked_ends_the_process_and_the_probes_name_it(start):
     operator = start("--workers=1", decide=exit_thread)
+    assert operator.is_dead.wait(DEADLINE_SECONDS)
     ended = [(503, f"thread worker-{number} has ended\n") for number in range(2)]
-    eventually(lambda: operator.ask(probe) in ended)
+    eventually(lambda: operator.ask("/healthz") in ended and operator.ask("/readyz") in ended)
 
 
 # The lease

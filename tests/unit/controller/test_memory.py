@@ -41,20 +41,14 @@ def test_a_created_pod_is_awaited(memory, store, arrive, version):
     assert not memory.awaits_writes(JOB)
 
 
-def test_every_one_of_many_writes_is_awaited(memory, store):
-    memory.await_written(JOB, POD, a_pod("b", version=12))
-    memory.await_written(JOB, POD, a_pod("a", version=10))
-    put(store, POD, a_pod("a", version=10))
-    assert memory.awaits_writes(JOB)
-    put(store, POD, a_pod("b", version=12))
-    assert not memory.awaits_writes(JOB)
-
-
 def test_it_knows_who_awaits_writes_of_a_kind(memory, store):
+    memory.await_written(JOB, POD, a_pod("a", version=8))
     memory.await_written(JOB, POD, a_pod(version=10))
     memory.await_deleted(OTHER, POD, "a", "uid")
     assert memory.awaiting(POD) == [JOB, OTHER]
     assert memory.awaiting(PADDLE_JOB) == []
+    put(store, POD, a_pod("a", version=8))
+    assert memory.awaits_writes(JOB), "every one of many"
     put(store, POD, a_pod(version=10))
     assert not memory.awaits_writes(JOB)
     assert memory.awaiting(POD) == [OTHER]
@@ -78,20 +72,13 @@ def test_a_deletion_is_awaited(memory, store, arrival):
     assert not memory.awaits_writes(JOB)
 
 
-def test_a_note_expires(memory, clock):
-    memory.await_written(JOB, POD, a_pod(version=10))
-    clock.step(AWAIT_SECONDS - 1)
-    assert memory.awaits_writes(JOB)
+def test_a_note_expires_and_that_counts_from_the_newest_write(memory, clock):
+    for version in (10, 11):
+        memory.await_written(JOB, POD, a_pod(version=version))
+        clock.step(AWAIT_SECONDS - 1)
+        assert memory.awaits_writes(JOB)
     clock.step(1)
     assert not memory.awaits_writes(JOB)
-
-
-def test_the_expiry_counts_from_the_newest_write(memory, clock):
-    memory.await_written(JOB, POD, a_pod(version=10))
-    clock.step(AWAIT_SECONDS - 1)
-    memory.await_written(JOB, POD, a_pod(version=11))
-    clock.step(2)
-    assert memory.awaits_writes(JOB)
 
 
 # Refusals
@@ -114,7 +101,11 @@ def test_a_refusal_is_remembered_and_reported(memory):
     assert refuse(memory, QUOTA) == Lesson(is_new=True, is_reported=True)
     assert refuse(memory, QUOTA) == Lesson(is_new=False, is_reported=True)
     assert refused(memory) == (QUOTA,)
+    learn(memory, created={HANGS_TOO.child})
+    assert refused(memory) == (QUOTA,), "a create of another child settles nothing"
     assert refuse(memory, replace(QUOTA, message="webhook")).is_new
+    memory.await_written(JOB, POD, a_pod(version=10))
+    assert not refuse(memory, QUOTA).is_reported
 
 
 def test_refusals_in_a_row_are_counted_and_dated(memory, clock):
@@ -151,10 +142,14 @@ def test_jobs_of_a_namespace_that_have_refusals_are_counted(memory):
         pytest.param(Transient("broken", code=500), 1, id="answer"),
     ],
 )
-def test_an_error_that_lasts_is_a_refusal_where_the_server_gave_it(memory, clock, error, times):
-    assert learn(memory, errors=[error], failed=HANGS) == Lesson()
-    clock.step(PERSISTENT_SECONDS)
-    assert learn(memory, errors=[error], failed=HANGS).is_reported
+@pytest.mark.parametrize("seconds", [0.0, PERSISTENT_SECONDS], ids=["again", "long-in-coming"])
+def test_an_error_that_lasts_is_a_refusal_where_the_server_gave_it(
+    memory, clock, error, times, seconds
+):
+    if not seconds:
+        assert learn(memory, errors=[error], failed=HANGS) == Lesson()
+        clock.step(PERSISTENT_SECONDS)
+    assert learn(memory, errors=[error], failed=HANGS, seconds=seconds).is_reported
     assert memory.facts(JOB, "u").refused_times == times
     assert refused(memory) == (HANGS,)
 
@@ -167,16 +162,6 @@ def test_errors_between_which_writes_went_well_are_none(memory, clock):
     assert refused(memory) == ()
 
 
-def test_an_error_that_took_long_to_come_lasts(memory):
-    took = {"errors": [Transient("broken", code=500)], "seconds": PERSISTENT_SECONDS}
-    assert learn(memory, failed=HANGS, **took).is_reported
-
-
-def test_nothing_is_reported_while_own_writes_are_awaited(memory):
-    memory.await_written(JOB, POD, a_pod(version=10))
-    assert refuse(memory, QUOTA) == Lesson(is_new=True, is_reported=False)
-
-
 def test_what_was_created_or_matters_no_more_is_forgotten(memory):
     stays = replace(QUOTA, name="train-worker-2", is_delete=True)
     refuse(memory, QUOTA, HANGS_TOO, stays)
@@ -185,12 +170,6 @@ def test_what_was_created_or_matters_no_more_is_forgotten(memory):
     learn(memory, plan=Plan(moot=frozenset({HANGS_TOO.child})))
     facts = memory.facts(JOB, "u")
     assert (facts.refusals, facts.refused_times) == ((), 0)
-
-
-def test_a_create_of_another_child_settles_nothing(memory):
-    refuse(memory, QUOTA)
-    learn(memory, created={("Pod", "train-worker-1")})
-    assert refused(memory) == (QUOTA,)
 
 
 def test_what_a_job_assumes_is_no_refusal_of_its_own(memory, clock):

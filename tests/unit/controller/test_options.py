@@ -110,17 +110,18 @@ def test_what_is_wrong_is_refused(arguments, capsys):
     assert arguments[0].partition("=")[0] in capsys.readouterr().err
 
 
-def test_a_wrong_variable_is_refused_too(capsys):
-    with pytest.raises(SystemExit):
-        parse_options([], {"PADDLEJOB_WORKERS": "many"})
-    assert "--workers: PADDLEJOB_WORKERS: 'many'" in capsys.readouterr().err
-
-
-def test_a_variable_that_no_flag_reads_is_refused(capsys):
+@pytest.mark.parametrize(
+    ("variables", "why"),
+    [
+        ({"PADDLEJOB_WORKERS": "many"}, "--workers: PADDLEJOB_WORKERS: 'many'"),
+        ({"PADDLEJOB_WORKER": "4"}, "unknown environment variable: PADDLEJOB_WORKER\n"),
+    ],
+)
+def test_a_wrong_variable_and_one_that_no_flag_reads_are_refused(capsys, variables, why):
     with pytest.raises(SystemExit) as caught:
-        parse_options([], {"PADDLEJOB_WORKER": "4", "PADDLEJOB_WORKERS": "4"})
+        parse_options([], {"PADDLEJOB_WORKERS": "4"} | variables)
     assert caught.value.code == 2
-    assert "unknown environment variable: PADDLEJOB_WORKER\n" in capsys.readouterr().err
+    assert why in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

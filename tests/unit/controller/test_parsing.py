@@ -48,21 +48,17 @@ def test_what_is_no_json_is_still_told(text):
         parse_json(text.encode())
 
 
-@pytest.mark.parametrize("piece", ['\\"', '"', "x", "[", "{}", "\\", '"a":'])
-def test_it_takes_time_in_proportion_to_the_size(piece):
-    started = time.process_time()
-    cut_deep(b'"' + piece.encode() * 300_000)
-    assert time.process_time() - started < 5
-
-
 def cpu_seconds(data: bytes) -> float:
     started = time.process_time()
     cut_deep(data)
     return time.process_time() - started
 
 
-@pytest.mark.parametrize("piece", [b"[],", b'{"":{}},', b"[" * 190 + b"]" * 190 + b","])
-def test_brackets_cost_little_more_than_text(piece):
+PIECES = [b'\\"', b'"', b"[", b"{}", b"\\", b"[],", b'{"":{}},', b"[" * 190 + b"]" * 190 + b","]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_brackets_and_quotes_cost_little_more_than_text(piece):
     """Else somebody who patches such an object again and again would hold up everybody's watch."""
     size = 1_000_000
     text = cpu_seconds(b"[" + b'"text",' * (size // 7))

@@ -48,12 +48,6 @@ def test_a_frame_beyond_all_bounds_is_refused():
         list(split_frames([(MAX_FRAME_BYTES + 1).to_bytes(4, "big")]))
 
 
-def test_a_bookmark_tells_its_version():
-    event = decode_event(BOOKMARK)
-    assert event["type"] == "BOOKMARK"
-    assert event["object"]["metadata"] == {"resourceVersion": "42"}
-
-
 def test_an_error_is_a_status():
     causes = field(4, field(1, "ResourceVersionTooLarge") + field(2, "too large"))
     status = field(3, "too old") + field(4, "Expired") + field(5, causes + field(5, 7))
@@ -70,15 +64,6 @@ def test_an_error_is_a_status():
                 "retryAfterSeconds": 7,
             },
         },
-    }
-
-
-def test_a_page_tells_its_items_its_version_and_how_it_goes_on():
-    items = b"".join(field(2, field(1, field(1, name))) for name in ("a", "b"))
-    page = decode(an_answer("PodList", field(1, field(2, "42") + field(3, "token")) + items))
-    assert page == {
-        "metadata": {"resourceVersion": "42", "continue": "token"},
-        "items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}],
     }
 
 

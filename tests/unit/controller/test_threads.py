@@ -44,6 +44,7 @@ def test_a_return_after_the_stop_is_none(threads, deaths):
     threads.start("watch", lambda: stop.wait(30) and None)
     assert threads.dead() == []
     threads.expect_returns()
+    assert threads.join(0) == ["watch"], "it has not ended"
     stop.set()
     assert threads.join(30) == []
     assert not deaths.acquire(blocking=False)
@@ -62,14 +63,6 @@ def test_a_thread_that_has_yet_to_start_is_not_dead(threads, monkeypatch):
     threads.start("watch", lambda: None)
     threads.join(30)
     assert dead == []
-
-
-def test_a_thread_that_does_not_end_is_named(threads):
-    stop = threading.Event()
-    threads.start("stuck", lambda: stop.wait(30) and None)
-    threads.expect_returns()
-    assert threads.join(0) == ["stuck"]
-    stop.set()
 
 
 @pytest.mark.skipif(not Path("/proc/thread-self").exists(), reason="there is no Linux /proc")

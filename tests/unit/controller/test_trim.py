@@ -18,7 +18,7 @@ from api.constants import (
 from api.job import pod_group_name
 from controller.cache.trim import MAX_FINALIZERS, MAX_GROUP_SPEC_BYTES, MAX_TEXT, trim
 from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, SERVICE, VOLCANO_POD_GROUP
-from tests.unit.controller.stored import a_job, a_pod
+from tests.unit.controller.stored import a_job, a_pod, owner_reference
 
 MANAGED = [{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]
 
@@ -41,22 +41,18 @@ def test_of_a_jobs_annotations_stay_the_operators(name):
     assert kept["metadata"]["annotations"] == {name: "x" * MAX_RESTARTED_AT}
 
 
-def test_of_a_template_stay_the_metadata_that_its_pods_get():
-    metadata = {"labels": {"a": "b"}, "annotations": {"c": "d"}, "finalizers": ["e/f"]}
-    template = {"metadata": metadata | {"managedFields": MANAGED, "name": "x"}, "spec": {}}
-    kept = trim(PADDLE_JOB, a_job(spec={"ps": {"template": template}}))
-    assert kept["spec"]["ps"]["template"]["metadata"] == metadata
-
-
-def test_of_a_claims_metadata_stay_those_that_it_gets():
+def test_of_templates_of_pods_and_claims_stay_the_metadata_that_these_get():
     metadata = {"labels": {"a": "b"}, "annotations": {"c": "d"}}
-    claim = {"metadata": metadata | {"managedFields": MANAGED}, "spec": {"a": "b"}}
-    volumes = [{"name": "x"}, {"name": "y", "ephemeral": {"volumeClaimTemplate": claim}}]
-    kept = trim(PADDLE_JOB, a_job(spec={"ps": {"template": {"spec": {"volumes": volumes}}}}))
-    (_, volume) = kept["spec"]["ps"]["template"]["spec"]["volumes"]
-    assert volume["ephemeral"] == {
-        "volumeClaimTemplate": {"metadata": metadata, "spec": {"a": "b"}}
-    }
+    whole = metadata | {"managedFields": MANAGED}
+    finalized = {"finalizers": ["e/f"]}
+
+    def a_template(of_pod: dict, of_claim: dict) -> dict:
+        claim = {"volumeClaimTemplate": {"metadata": of_claim, "spec": {"a": "b"}}}
+        volumes = [{"name": "x"}, {"name": "y", "ephemeral": claim}]
+        return {"template": {"metadata": of_pod | finalized, "spec": {"volumes": volumes}}}
+
+    kept = trim(PADDLE_JOB, a_job(spec={"ps": a_template(whole | {"name": "x"}, whole)}))
+    assert kept["spec"]["ps"] == a_template(metadata, metadata)
 
 
 def test_of_another_controllers_job_stays_no_more_than_whose_it_is():
@@ -72,11 +68,6 @@ def test_kind_and_version_are_filled_in(resource):
     kept = trim(resource, a_pod())
     assert kept["kind"] == resource.kind
     assert kept["apiVersion"] == resource.api_version
-
-
-def test_of_finalizers_stay_a_few_of_bounded_length():
-    kept = trim(SERVICE, a_pod(finalizers=["x" * 5000] * 100))["metadata"]["finalizers"]
-    assert kept == ["x" * MAX_TEXT] * MAX_FINALIZERS
 
 
 def a_full_pod() -> dict:
@@ -132,20 +123,22 @@ def test_of_metadata_stays_what_tells_whose_it_is():
         assert kept[field] == pod["metadata"][field]
 
 
-def test_of_labels_stay_those_that_place_a_child():
-    labels = {LABEL_JOB_UID: "u", LABEL_ROLE: "ps", LABEL_INDEX: "0", LABEL_ATTEMPT: "1"}
-    pod = a_pod(labels=labels | {"a": "b"})
-    assert trim(POD, pod)["metadata"]["labels"] == labels
+LABELS = {LABEL_JOB_UID: "u", LABEL_ROLE: "ps", LABEL_INDEX: "0", LABEL_ATTEMPT: "1"}
+OWN = owner_reference(a_job())
+METADATA = {
+    "labels": (LABELS | {"a": "b"}, LABELS),
+    "finalizers": (["x" * 5000] * 100, ["x" * MAX_TEXT] * MAX_FINALIZERS),
+    "ownerReferences": (
+        [{"apiVersion": "v1", "kind": "Node", "name": "n" * 100_000, "uid": "u"}, OWN],
+        [OWN],
+    ),
+}
 
 
-OTHERS = {"apiVersion": "v1", "kind": "Node", "name": "n" * 100_000, "uid": "u"}
-
-
-def test_of_owners_stays_the_job_that_controls_the_child():
-    pod = a_pod(owner=a_job())
-    (own,) = pod["metadata"]["ownerReferences"]
-    pod["metadata"]["ownerReferences"] = [OTHERS, own]
-    assert trim(POD, pod)["metadata"]["ownerReferences"] == [own]
+@pytest.mark.parametrize("field", METADATA)
+def test_of_a_childs_metadata_stays_what_places_it(field):
+    given, kept = METADATA[field]
+    assert trim(POD, a_pod(**{field: given}))["metadata"][field] == kept
 
 
 @pytest.mark.parametrize("field", ["name", "uid"])
@@ -178,31 +171,22 @@ def test_of_a_rendezvous_stay_the_addresses(name, attempt, addresses):
         a_config_map("train", "x"),
         a_config_map(ownerReferences=[]),
         a_config_map(deletionTimestamp="2026-01-02T03:04:05Z"),
+        a_config_map() | {"data": {ENDPOINTS: "x" * (MAX_ENV_VALUE_BYTES + 1)}},
     ],
-    ids=["name", "attempt", "no attempt", "nobody's", "being deleted"],
+    ids=["name", "attempt", "no attempt", "nobody's", "being deleted", "for no variable"],
 )
 def test_of_another_config_map_stays_no_data(other):
     assert trim(CONFIG_MAP, other)["data"] == {}
 
 
-def test_what_no_variable_can_hold_is_not_kept():
-    config_map = a_config_map()
-    config_map["data"] = {ENDPOINTS: "x" * (MAX_ENV_VALUE_BYTES + 1)}
-    assert trim(CONFIG_MAP, config_map)["data"] == {}
-
-
 def test_of_a_users_pod_group_stay_its_least_members_and_what_is_said_of_it():
-    group = a_pod(annotations={"a": "b"}) | {
-        "spec": {"minMember": 3, "minResources": {"cpu": "1"}},
-        "status": {
-            "phase": "Pending",
-            "conditions": [{"type": "Unschedulable", "message": "m" * 9999}],
-        },
-    }
-    kept = trim(VOLCANO_POD_GROUP, group)
-    assert kept["spec"] == {"minMember": 3}
-    assert kept["status"]["phase"] == "Pending"
-    assert kept["status"]["conditions"] == [{"type": "Unschedulable", "message": "m" * MAX_TEXT}]
+    def a_status(message: str) -> dict:
+        condition = {"type": "Unschedulable", "message": message}
+        return {"phase": "Pending", "conditions": [condition]}
+
+    spec = {"minMember": 3, "minResources": {"cpu": "1"}}
+    kept = trim(VOLCANO_POD_GROUP, a_pod() | {"spec": spec, "status": a_status("m" * 9999)})
+    assert (kept["spec"], kept["status"]) == ({"minMember": 3}, a_status("m" * MAX_TEXT))
 
 
 def a_pod_group(name: str, **spec: Any) -> dict[str, Any]:
