@@ -7,6 +7,7 @@ import os
 import socket
 import ssl
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,26 +26,26 @@ from controller.certificates import (
     OwnCertificate,
     load_encryption,
 )
+from controller.logs import Log
 from tests.unit.controller.fakes import START, SteppedClock
 
 DAY = datetime.timedelta(days=1)
 
 
-class Lines:
-    """A log, and the events in it."""
-
-    def __init__(self) -> None:
-        self._captured = LogCapture()
-        self.log = structlog.wrap_logger(None, processors=[self._captured])
-
-    @property
-    def events(self) -> list[str]:
-        return [entry["event"] for entry in self._captured.entries]
+@pytest.fixture
+def logged() -> LogCapture:
+    return LogCapture()
 
 
 @pytest.fixture
-def lines() -> Lines:
-    return Lines()
+def log(logged) -> Log:
+    return structlog.wrap_logger(None, processors=[logged])
+
+
+@pytest.fixture
+def events(logged) -> Callable[[], list[str]]:
+    """What has been logged."""
+    return lambda: [entry["event"] for entry in logged.entries]
 
 
 def a_key() -> ec.EllipticCurvePrivateKey:
@@ -122,17 +123,17 @@ def test_one_of_its_own_is_renewed_when_the_clock_was_wrong(clock: SteppedClock)
 
 
 @pytest.fixture
-def source(tmp_path: Path, clock, lines) -> CertificateFiles:
+def source(tmp_path: Path, clock, log) -> CertificateFiles:
     """Files that hold the certificate of `first`."""
     write_pair(tmp_path, "first")
-    return CertificateFiles(str(tmp_path), clock, lines.log)
+    return CertificateFiles(str(tmp_path), clock, log)
 
 
-def test_files_are_read_again_when_they_change(tmp_path: Path, lines, source):
+def test_files_are_read_again_when_they_change(tmp_path: Path, events, source):
     assert name_of(source.context()) == "first"
     write_pair(tmp_path, "second")
     assert name_of(source.context()) == "second"
-    assert lines.events == ["metrics_certificate_read"]
+    assert events() == ["metrics_certificate_read"]
 
 
 DAMAGES = {
@@ -143,11 +144,10 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_what_cannot_be_used_is_told_once_and_the_last_stays(tmp_path, lines, source, damage):
+def test_what_cannot_be_used_is_told_once_and_the_last_stays(tmp_path, events, source, damage):
     damage(tmp_path)
-    assert name_of(source.context()) == "first"
-    assert name_of(source.context()) == "first"
-    assert lines.events == ["metrics_certificate_refused"]
+    assert [name_of(source.context()) for _ in range(2)] == ["first", "first"]
+    assert events() == ["metrics_certificate_refused"]
     write_pair(tmp_path, "second")
     assert name_of(source.context()) == "second"
 
@@ -156,32 +156,30 @@ def refuse_memory(*_: object) -> int:
     raise OSError(errno.EMFILE, "Too many open files")
 
 
-def test_what_was_refused_is_tried_again(tmp_path: Path, lines, source, monkeypatch):
+def test_what_was_refused_is_tried_again(tmp_path: Path, events, source, monkeypatch):
     write_pair(tmp_path, "second")
     with monkeypatch.context() as patched:
         patched.setattr(os, "memfd_create", refuse_memory)
-        assert name_of(source.context()) == "first"
-        assert name_of(source.context()) == "first"
-    assert lines.events == ["metrics_certificate_refused"], "the same is logged once"
-    assert name_of(source.context()) == "second"
-    assert name_of(source.context()) == "second"
-    assert lines.events == ["metrics_certificate_refused", "metrics_certificate_read"]
+        assert [name_of(source.context()) for _ in range(2)] == ["first", "first"]
+    assert events() == ["metrics_certificate_refused"], "the same is logged once"
+    assert [name_of(source.context()) for _ in range(2)] == ["second", "second"]
+    assert events() == ["metrics_certificate_refused", "metrics_certificate_read"]
 
 
-def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path, lines, source):
+def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path, events, source):
     path = tmp_path / "tls.key"
     before = path.stat()
     path.write_bytes(b"-" * before.st_size)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     source.context()
-    assert lines.events == ["metrics_certificate_refused"]
+    assert events() == ["metrics_certificate_refused"]
 
 
-def test_one_that_expires_meanwhile_is_told_once(tmp_path: Path, clock, lines, source):
+def test_one_that_expires_meanwhile_is_told_once(tmp_path: Path, clock, events, source):
     clock.step(2 * DAY.total_seconds())
     source.context()
     source.context()
-    assert lines.events == ["metrics_certificate_expired"]
+    assert events() == ["metrics_certificate_expired"]
 
 
 def spoil_version(folder: Path) -> None:
@@ -216,23 +214,23 @@ SPOILED = [
 
 
 @pytest.mark.parametrize(("spoil", "told"), SPOILED)
-def test_what_is_of_no_use_fails_the_start(tmp_path: Path, clock, lines, spoil, told):
+def test_what_is_of_no_use_fails_the_start(tmp_path: Path, clock, log, spoil, told):
     write_pair(tmp_path, "first")
     spoil(tmp_path)
     with pytest.raises(CertificateError, match=told):
-        load_encryption(str(tmp_path), clock, lines.log)
+        load_encryption(str(tmp_path), clock, log)
 
 
-def test_a_process_short_of_descriptors_is_told_so(tmp_path: Path, clock, lines, monkeypatch):
+def test_a_process_short_of_descriptors_is_told_so(tmp_path: Path, clock, log, monkeypatch):
     write_pair(tmp_path, "first")
     monkeypatch.setattr(os, "memfd_create", refuse_memory)
     with pytest.raises(CertificateError, match=r"cannot load .*tls\.crt: Too many open files"):
-        load_encryption(str(tmp_path), clock, lines.log)
+        load_encryption(str(tmp_path), clock, log)
 
 
-def test_no_descriptor_is_left(tmp_path: Path, clock, lines):
+def test_no_descriptor_is_left(tmp_path: Path, clock, log):
     write_pair(tmp_path, "first")
     before = len(list(Path("/proc/self/fd").iterdir()))
-    load_encryption(str(tmp_path), clock, lines.log)()
-    load_encryption("", clock, lines.log)()
+    load_encryption(str(tmp_path), clock, log)()
+    load_encryption("", clock, log)()
     assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -41,6 +41,10 @@ from tests.unit.controller.test_protobuf import an_answer, field
 
 JOB = a_job()
 OWNER = Key("ns", "train")
+GONE = reply(410, status(410, "Expired"))
+FORBIDDEN = reply(403, status(403, "Forbidden"))
+BROKEN = reply(500, status(500, "InternalError"))
+THROTTLED = reply(429, status(429, "TooManyRequests"))
 
 
 class Running:
@@ -61,9 +65,9 @@ class Running:
     def names(self) -> list[str]:
         return sorted(key.name for key, _ in self.store.facts(POD))
 
-    def start(self, *steps, listed: tuple[dict, ...] = ()) -> None:
-        """Run the script; the server hangs after it, as a quiet watch does, and lists these."""
-        self.server.steps = [*steps, watched(stream(end=self.server.hang), *listed)]
+    def start(self, *steps, later: tuple[str, ...] = ()) -> None:
+        """Run the script; after it the server hangs, as a quiet watch does, and lists these."""
+        self.server.steps = [*steps, watched(stream(end=self.server.hang), *later)]
         self.thread.start()
 
     def stop(self) -> None:
@@ -99,8 +103,11 @@ def pod(name: str, version: int = 2) -> dict:
     return a_pod(name, JOB, version)
 
 
-def page(*pods: dict, version: int = 10, token: str = "") -> dict:
-    return {"items": list(pods), "metadata": {"resourceVersion": str(version), "continue": token}}
+def listed(*items: Any, version: int = 10, token: str = "", **more: Any) -> Step:
+    """A page of a list, with the pods of these names, or with these objects."""
+    found = [pod(item) if isinstance(item, str) else item for item in items]
+    metadata = {"resourceVersion": str(version), "continue": token}
+    return reply(200, {"items": found, "metadata": metadata, **more})
 
 
 def event(type_: str, obj: dict) -> dict:
@@ -111,11 +118,11 @@ def bookmark(version: int) -> dict:
     return event("BOOKMARK", {"metadata": {"resourceVersion": str(version)}})
 
 
-def watched(step: Step, *pods: dict) -> Step:
+def watched(step: Step, *items: str) -> Step:
     """The step for a watch; a list meanwhile has these pods."""
 
     def do(handler) -> None:
-        (step if "watch=true" in handler.path else reply(200, page(*pods)))(handler)
+        (step if "watch=true" in handler.path else listed(*items))(handler)
 
     return do
 
@@ -139,9 +146,7 @@ def lists(server) -> list[str]:
 
 
 def test_a_list_is_read_in_pages_and_taken_in_whole(running, server):
-    running.start(
-        reply(200, page(pod("a"), version=10, token="next")), reply(200, page(pod("b"), version=11))
-    )
+    running.start(listed("a", version=10, token="next"), listed("b", version=11))
     eventually(lambda: running.names() == ["a", "b"])
     assert "limit=250" in lists(server)[0]
     assert "continue=next" in lists(server)[1]
@@ -151,10 +156,8 @@ def test_a_list_is_read_in_pages_and_taken_in_whole(running, server):
 
 def test_a_page_that_is_too_large_is_read_in_smaller_ones(running, server, monkeypatch):
     monkeypatch.setattr(reflector, "MAX_PAGE_BYTES", 4096)
-    large = reply(200, page(pod("a"), pod("b")) | {"filling": "x" * 4096})
-    running.start(
-        large, large, reply(200, page(pod("a"), token="next")), reply(200, page(pod("b")))
-    )
+    large = listed("a", "b", filling="x" * 4096)
+    running.start(large, large, listed("a", token="next"), listed("b"))
     eventually(lambda: running.names() == ["a", "b"])
     limits = re.findall(r"limit=(\d+)", " ".join(lists(server)))
     assert limits == ["250", "125", "62", "124"]
@@ -167,7 +170,7 @@ def test_what_the_store_would_not_keep_is_let_go_page_by_page(run, server, monke
     monkeypatch.setattr(EventHandler, "replace", lambda _, entries, _version: read.extend(entries))
     running = run(CONFIG_MAP)
     pages = [[a_rendezvous(attempt) for attempt in range(at, at + 5)] for at in (2, 7)]
-    running.start(reply(200, page(*pages[0], token="x")), reply(200, page(*pages[1])))
+    running.start(listed(*pages[0], token="x"), listed(*pages[1]))
     eventually(lambda: len(read) == 10)
     assert [bool(entry.unpack()["data"]) for entry in read] == [True] * 2 + [False] * 8
 
@@ -180,9 +183,9 @@ def a_rendezvous(attempt: int) -> dict:
 
 def test_pages_that_expire_are_read_again_in_one_piece(running, server):
     running.start(
-        reply(200, page(pod("stale"), token="next")),
-        reply(410, status(410, "Expired")),
-        reply(200, page(pod("a"), pod("b"))),
+        listed("stale", token="next"),
+        GONE,
+        listed("a", "b"),
     )
     eventually(lambda: running.names() == ["a", "b"])
     assert "limit=0" in lists(server)[2]
@@ -191,7 +194,7 @@ def test_pages_that_expire_are_read_again_in_one_piece(running, server):
 
 def test_events_change_the_store(running, server):
     running.start(
-        reply(200, page(pod("a"), pod("b"))),
+        listed("a", "b"),
         stream(
             event("ADDED", pod("c", 11)),
             event("MODIFIED", pod("a", 12)),
@@ -206,7 +209,7 @@ def test_events_change_the_store(running, server):
 
 def test_asks_for_bookmarks_a_timeout_and_the_selector(run, server):
     running = run(namespace="ns", label_selector="x")
-    running.start(reply(200, page()))
+    running.start(listed())
     eventually(lambda: len(watches(server)) == 1)
     path = watches(server)[0]
     assert path.startswith("/api/v1/namespaces/ns/pods?")
@@ -217,7 +220,7 @@ def test_asks_for_bookmarks_a_timeout_and_the_selector(run, server):
 
 
 def test_asks_for_protobuf_and_understands_json_too(running, server):
-    running.start(reply(200, page(pod("a"))), stream(event("ADDED", pod("b", 11))))
+    running.start(listed("a"), stream(event("ADDED", pod("b", 11))))
     eventually(lambda: running.names() == ["a", "b"])
     accepted = [seen.headers["Accept"] for seen in server.seen[:2]]
     assert accepted == [protobuf.ANSWERS, protobuf.EVENTS]
@@ -243,7 +246,7 @@ ENDS = {
 
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
 def test_a_watch_goes_on_where_it_ended(running, server, end):
-    running.start(reply(200, page(pod("a"))), end)
+    running.start(listed("a"), end)
     eventually(lambda: len(watches(server)) == 2)
     assert "resourceVersion=42" in watches(server)[1]
     assert len(lists(server)) == 1
@@ -253,8 +256,8 @@ def test_a_watch_goes_on_where_it_ended(running, server, end):
 def test_a_silent_watch_ends_in_a_list(running, server, monkeypatch):
     """Nothing comes where etcd was restored: the version is one that the server does not know."""
     monkeypatch.setattr("controller.cache.reflector.READ_TIMEOUT_SECONDS", 1.0)
-    restored = reply(200, page(pod("a"), version=7))
-    running.start(reply(200, page(pod("b"))), stream(end=server.hang), restored)
+    restored = listed("a", version=7)
+    running.start(listed("b"), stream(end=server.hang), restored)
     eventually(lambda: len(watches(server)) >= 2)
     assert "resourceVersion=7" in watches(server)[1]
     assert running.names() == ["a"]
@@ -264,7 +267,7 @@ def test_a_silent_watch_ends_in_a_list(running, server, monkeypatch):
 @pytest.fixture
 def quiet(running, server) -> Running:
     """It has listed, and its watch stands and says nothing more."""
-    running.start(reply(200, page()), stream(bookmark(42), end=server.hang))
+    running.start(listed(), stream(bookmark(42), end=server.hang))
     eventually(lambda: running.store.version(POD) == 42)
     return running
 
@@ -283,7 +286,6 @@ def test_a_stop_ends_a_silent_watch_at_once(quiet, server):
     assert len(watches(server)) == 1
 
 
-GONE = reply(410, status(410, "Expired"))
 EXPIRED = {
     "HTTP 410": GONE,
     "ERROR event": stream(event("ERROR", status(410, "Expired"))),
@@ -292,9 +294,7 @@ EXPIRED = {
 
 @pytest.mark.parametrize("expired", EXPIRED.values(), ids=EXPIRED.keys())
 def test_an_expired_version_lists_again_and_what_vanished_is_deleted(running, server, expired):
-    running.start(
-        reply(200, page(pod("a"), pod("vanished"))), expired, reply(200, page(pod("a"), version=50))
-    )
+    running.start(listed("a", "vanished"), expired, listed("a", version=50))
     eventually(lambda: len(watches(server)) == 2)
     assert running.names() == ["a"]
     assert running.keys == [OWNER, OWNER, OWNER]
@@ -304,7 +304,7 @@ def test_an_expired_version_lists_again_and_what_vanished_is_deleted(running, se
 
 def test_a_version_that_expires_is_followed_by_a_list_at_once(running, server, clock):
     expires = after(clock, RELIST_SECONDS, GONE)
-    running.start(reply(200, page()), expires, reply(200, page(pod("a"))))
+    running.start(listed(), expires, listed("a"))
     eventually(lambda: running.names() == ["a"])
     assert clock.waits == []
 
@@ -312,21 +312,14 @@ def test_a_version_that_expires_is_followed_by_a_list_at_once(running, server, c
 def test_versions_that_expire_again_and_again_are_listed_after_growing_pauses(
     running, server, clock
 ):
-    running.start(*[reply(200, page()), GONE] * 4, reply(200, page(pod("a"))))
+    running.start(*[listed(), GONE] * 4, listed("a"))
     eventually(lambda: running.names() == ["a"])
     assert clock.waits[-1] >= 5.6
 
 
-FAILURES = {
-    "refused": reply(403, status(403, "Forbidden")),
-    "broken": reply(500, status(500, "InternalError")),
-    "throttled": reply(429, status(429, "TooManyRequests")),
-}
-
-
-@pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES.keys())
+@pytest.mark.parametrize("failure", [FORBIDDEN, BROKEN, THROTTLED], ids=[403, 500, 429])
 def test_a_failing_list_is_tried_again_after_growing_pauses(running, server, clock, failure):
-    running.start(*[failure] * 6, reply(200, page(pod("a"))))
+    running.start(*[failure] * 6, listed("a"))
     eventually(lambda: running.names() == ["a"])
     assert len(clock.waits) == 6
     for pause, least in zip(clock.waits, (0.7, 1.4, 2.8, 5.6, 11.2, 15.0), strict=True):
@@ -334,7 +327,7 @@ def test_a_failing_list_is_tried_again_after_growing_pauses(running, server, clo
 
 
 def test_while_nobody_answers_it_is_tried_every_other_second(running, server, clock):
-    running.start(*[drop] * 20, reply(200, page(pod("a"))))
+    running.start(*[drop] * 20, listed("a"))
     eventually(lambda: running.names() == ["a"])
     assert len(clock.waits) == 20
     assert max(clock.waits) <= 2.0
@@ -343,7 +336,7 @@ def test_while_nobody_answers_it_is_tried_every_other_second(running, server, cl
 
 AWAY = {
     "nobody answers": [drop] * 4,
-    "it is throttled": [stream(end=drop), *[reply(429, status(429, "TooManyRequests"))] * 3],
+    "it is throttled": [stream(end=drop), *[THROTTLED] * 3],
     "watches are cut": [stream(end=drop)] * 3,
     "its pauses are long": [*[stream(end=drop), stream(bookmark(42))] * 3, stream(end=drop)],
 }
@@ -352,7 +345,7 @@ AWAY = {
 @pytest.mark.parametrize("away", AWAY.values(), ids=AWAY)
 def test_a_server_that_was_not_watched_for_long_is_listed_anew(running, server, away):
     """Its etcd may have been restored, and be beyond our version already."""
-    running.start(reply(200, page(pod("a"))), *away, listed=(pod("b"),))
+    running.start(listed("a"), *away, later=("b",))
     eventually(lambda: running.names() == ["b"])
 
 
@@ -360,7 +353,7 @@ def test_a_server_that_let_a_watch_wait_for_long_is_listed_anew(running, server,
     """As one behind a load balancer that keeps a request until a server is there."""
     breaks = stream(bookmark(42), end=after(clock, RELIST_SECONDS, drop))
     opens = after(clock, AWAY_SECONDS, stream(bookmark(43), end=server.hang))
-    running.start(reply(200, page(pod("a"))), breaks, opens, listed=(pod("b"),))
+    running.start(listed("a"), breaks, opens, later=("b",))
     eventually(lambda: running.names() == ["b"] or running.reflector._version == "43")
     assert running.names() == ["b"]
 
@@ -368,26 +361,26 @@ def test_a_server_that_let_a_watch_wait_for_long_is_listed_anew(running, server,
 def test_a_server_that_lets_the_first_watch_wait_is_watched_on(running, server, clock):
     """Listing again would take as long, and the next watch might wait again."""
     opens = after(clock, AWAY_SECONDS, stream(bookmark(42), end=server.hang))
-    running.start(reply(200, page(pod("a"))), opens)
+    running.start(listed("a"), opens)
     eventually(lambda: running.reflector._version == "42")
     assert len(lists(server)) == 1
 
 
 def test_a_server_that_was_not_watched_for_a_moment_is_watched_on(running, server):
-    running.start(reply(200, page(pod("a"))), drop, listed=(pod("b"),))
+    running.start(listed("a"), drop, later=("b",))
     eventually(lambda: len(watches(server)) == 2)
     assert len(lists(server)) == 1
     assert running.names() == ["a"]
 
 
 def test_a_watch_that_ends_at_once_and_empty_backs_off(running, server, clock):
-    running.start(reply(200, page()), *[watched(stream())] * 8)
+    running.start(listed(), *[watched(stream())] * 8)
     eventually(lambda: len(clock.waits) >= 5)
     assert clock.waits[4] >= 11.2
 
 
 def test_a_watch_that_brought_something_goes_on_at_once(running, server, clock):
-    running.start(reply(200, page()), *[stream(bookmark(42))] * 3)
+    running.start(listed(), *[stream(bookmark(42))] * 3)
     eventually(lambda: len(watches(server)) == 4)
     assert clock.waits == []
 
@@ -399,14 +392,13 @@ def test_a_failing_kind_is_not_healthy_until_it_is_read_again(running, server):
         release.wait(60)
         stream(bookmark(42), end=server.hang)(handler)
 
-    forbidden = reply(403, status(403, "Forbidden"))
-    running.start(reply(200, page()), *[forbidden] * 8, *[watched(wait_then_tell)] * 2)
+    running.start(listed(), *[FORBIDDEN] * 8, *[watched(wait_then_tell)] * 2)
     eventually(lambda: not running.reflector.is_healthy and running.reflector.has_listed)
     release.set()
     eventually(lambda: running.reflector.is_healthy)
 
 
-BROKEN = {
+EMPTY = {
     "garbage": stream(b"{garbage\n"),
     "nothing": stream(),
     "cut": stream(end=drop),
@@ -414,15 +406,15 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize("broken", EMPTY.values(), ids=EMPTY.keys())
 def test_a_watch_that_can_be_opened_and_brings_nothing_is_not_healthy(running, server, broken):
-    running.start(reply(200, page()), *[watched(broken)] * 16)
+    running.start(listed(), *[watched(broken)] * 16)
     eventually(lambda: len(server.seen) > 17)
     assert not running.reflector.is_healthy
 
 
 def test_a_quiet_watch_is_healthy_once_it_has_stood_for_a_while(running, server, clock):
-    running.start(reply(200, page()), *[watched(stream())] * 16)
+    running.start(listed(), *[watched(stream())] * 16)
     eventually(lambda: len(server.seen) > 17)
 
     def has_stood() -> bool:
@@ -446,7 +438,7 @@ def drop_after(seconds: float, running: Running, clock: SteppedClock) -> Step:
 def test_a_watch_that_broke_after_it_had_stood_begins_to_fail_anew(running, server, clock):
     end = drop_after(FAILING_SECONDS * 10, running, clock)
     half_an_event = stream(b'{"type":', end=end)
-    running.start(reply(200, page()), stream(), half_an_event)
+    running.start(listed(), stream(), half_an_event)
     eventually(lambda: len(clock.waits) == 2 and len(server.seen) > 3)
     assert running.reflector.is_healthy
 
@@ -454,7 +446,7 @@ def test_a_watch_that_broke_after_it_had_stood_begins_to_fail_anew(running, serv
 def test_watches_that_are_cut_after_a_while_are_resumed_soon(running, server, clock):
     """As by a load balancer that cuts what is idle for half a minute."""
     end = drop_after(LASTING_SECONDS + 1, running, clock)
-    running.start(reply(200, page()), *[stream(end=end)] * 8)
+    running.start(listed(), *[stream(end=end)] * 8)
     eventually(lambda: len(watches(server)) > 8)
     assert len(clock.waits) == 8
     assert max(clock.waits) < AWAY_SECONDS
@@ -481,15 +473,14 @@ ABSENCES = {
     "no such version": [ABSENT, groups("v1", "apps/v1")],
     "no such kind": [ABSENT, groups("apps/v1", VERSION), kinds("queues")],
     "told at once": [NOT_FOUND],
-    "we may not know": [ABSENT, reply(403, status(403, "Forbidden"))],
+    "we may not know": [ABSENT, FORBIDDEN],
 }
 
 
 @pytest.mark.parametrize("absence", ABSENCES.values(), ids=ABSENCES.keys())
 def test_a_kind_that_is_not_served_counts_as_empty_and_is_asked_for_again(run, server, absence):
     running = run(VOLCANO_POD_GROUP, is_optional=True)
-    found = reply(200, {"items": [], "metadata": {"resourceVersion": "10"}})
-    running.start(*absence, *absence, found)
+    running.start(*absence, *absence, listed())
     eventually(lambda: running.reflector.is_served)
     running.stop()
     assert len(lists(server)) == 2 * len(absence) + 1
@@ -506,7 +497,7 @@ def test_a_kind_that_goes_away_counts_as_absent_before_its_objects_go(run, serve
         return replace(*listed)
 
     running.store.replace = note
-    server.steps = [reply(200, page(pod("a"))), ABSENT, groups(), ABSENT]
+    server.steps = [listed("a"), ABSENT, groups(), ABSENT]
     running.thread.start()
     eventually(lambda: len(served) == 2)
     running.stop()
@@ -517,7 +508,7 @@ def test_a_kind_that_goes_away_counts_as_absent_before_its_objects_go(run, serve
 
 @pytest.mark.parametrize("answer", [PLAIN, ABSENT, NOT_FOUND], ids=["proxy", "plain", "Status"])
 def test_a_kind_of_the_core_is_never_taken_for_absent(running, server, answer):
-    running.start(reply(200, page(pod("a"))), *[answer] * 8, listed=(pod("a"),))
+    running.start(listed("a"), *[answer] * 8, later=("a",))
     eventually(lambda: len(server.seen) > 9)
     assert running.names() == ["a"]
     assert running.keys == [OWNER]
@@ -535,7 +526,7 @@ UNKNOWN = {
 @pytest.mark.parametrize("answers", UNKNOWN.values(), ids=UNKNOWN.keys())
 def test_an_answer_that_is_not_the_api_servers_makes_no_kind_absent(run, server, answers):
     running = run(VOLCANO_POD_GROUP, is_optional=True)
-    running.start(reply(200, page(pod("a"))), *answers * 3, listed=(pod("a"),))
+    running.start(listed("a"), *answers * 3, later=("a",))
     eventually(lambda: len(server.seen) > 1 + 3 * len(answers))
     running.stop()
     assert running.reflector.is_served
@@ -544,7 +535,7 @@ def test_an_answer_that_is_not_the_api_servers_makes_no_kind_absent(run, server,
 
 def test_an_optional_kind_that_may_not_be_read_counts_as_absent(run, server):
     running = run(is_optional=True)
-    server.steps = [reply(403, status(403, "Forbidden"))]
+    server.steps = [FORBIDDEN]
     running.thread.start()
     eventually(lambda: running.reflector.has_listed)
     running.stop()
@@ -553,9 +544,9 @@ def test_an_optional_kind_that_may_not_be_read_counts_as_absent(run, server):
 
 
 ODD = {
-    "item": [reply(200, page({"metadata": None}, pod("a")))],
+    "item": [listed({"metadata": None}, "a")],
     "event": [
-        reply(200, page()),
+        listed(),
         stream(event("ADDED", {"metadata": None}), event("ADDED", pod("a", 21)), end=drop),
     ],
 }
@@ -578,8 +569,8 @@ def test_an_object_that_met_no_memory_is_listed_again(running, monkeypatch, seen
         return store.pack(*args)
 
     monkeypatch.setattr("controller.cache.event_handler.pack", pack)
-    both = reply(200, page(pod("a"), pod("b")))
-    began = [both] if seen_in == "list" else [reply(200, page()), stream(event("ADDED", pod("b")))]
+    both = listed("a", "b")
+    began = [both] if seen_in == "list" else [listed(), stream(event("ADDED", pod("b")))]
     running.start(*began, both)
     eventually(lambda: running.names() == ["a", "b"])
 
@@ -592,9 +583,7 @@ def odd_pod(version: int) -> dict:
 def test_an_object_that_becomes_odd_is_left_out_and_its_version_seen(
     running, server, metrics, clock
 ):
-    running.start(
-        reply(200, page(pod("a"))), stream(*[event("MODIFIED", odd_pod(21))] * 2, end=drop)
-    )
+    running.start(listed("a"), stream(*[event("MODIFIED", odd_pod(21))] * 2, end=drop))
     eventually(lambda: len(watches(server)) == 2)
     assert running.names() == []
     assert running.keys == [OWNER, OWNER]
@@ -607,7 +596,7 @@ def test_an_object_that_becomes_odd_is_left_out_and_its_version_seen(
 def test_an_odd_object_is_logged_once_a_version(run, server):
     with structlog.testing.capture_logs() as logged:
         running = run(log=structlog.get_logger())
-        running.start(*[reply(200, page(odd_pod(20))), GONE] * 2, reply(200, page(odd_pod(21))))
+        running.start(*[listed(odd_pod(20)), GONE] * 2, listed(odd_pod(21)))
         eventually(lambda: len(watches(server)) == 3)
         running.stop()
     told = [each for each in logged if each["event"] == "object_unreadable"]
@@ -620,7 +609,7 @@ def test_an_object_of_any_depth_is_read(run, server, depth):
     line = json.dumps(event("MODIFIED", JOB | {"spec": {"x": "DEEP"}}))
     nested = '{"a":' * depth + "1" + "}" * depth
     line = line.replace('"DEEP"', nested) + "\n"
-    running.start(reply(200, page(JOB)), stream(line.encode(), end=server.hang))
+    running.start(listed(JOB), stream(line.encode(), end=server.hang))
 
     def spec() -> dict[str, Any]:
         job = running.store.get(PADDLE_JOB, OWNER)

@@ -125,26 +125,17 @@ def test_versions_only_grow_but_by_a_list(store):
     assert store.version(POD) == 7
     store.advance(POD, "9")
     assert store.version(POD) == 9
+    remove(store, POD, a_pod(version=12))
+    assert store.version(POD) == 12, "a deletion counts as seen"
 
 
-def test_a_list_of_one_namespace_leaves_the_others():
+def test_a_list_of_one_namespace_leaves_the_others_and_their_version():
     store = Store((PADDLE_JOB, POD), ("ns", "other"))
     put(store, POD, a_pod("mine"))
     put(store, POD, a_pod("theirs", namespace="other"))
     assert [e.key for e in store.replace(POD, [], "9", "other")] == [Key("other", "theirs")]
     assert store.entry(POD, Key("ns", "mine"))
-
-
-def test_each_namespace_has_versions_of_its_own():
-    store = Store((PADDLE_JOB, POD), ("ns", "other"))
-    put(store, POD, a_pod(version=7))
-    store.advance(POD, "30", "other")
-    assert (store.version(POD, "ns"), store.version(POD, "other")) == (7, 30)
-
-
-def test_a_deletion_counts_as_seen(store):
-    remove(store, POD, a_pod(version=12))
-    assert store.version(POD) == 12
+    assert (store.version(POD, "ns"), store.version(POD, "other")) == (2, 9)
 
 
 def test_what_was_handed_out_does_not_change(store):
