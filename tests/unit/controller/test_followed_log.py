@@ -107,13 +107,6 @@ def test_steps_that_count_anew_are_new_steps_wherever_a_read_ends(followed):
     assert followed.reading.stepless_seconds == 0
 
 
-def test_steps_that_run_backwards_have_no_pace(followed):
-    for number in range(5):
-        progress = followed.see(log_of(*steps(100 - number), first=3 * number))
-    assert progress.step == 96
-    assert progress.remaining_seconds is None
-
-
 def test_the_pace_is_that_of_the_last_minutes(followed):
     """After an hour at a step in three seconds, a step in half a minute."""
     for number in range(30):

@@ -1,6 +1,5 @@
 """LIST and WATCH against a server that misbehaves."""
 
-import json
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -9,8 +8,6 @@ from typing import Any
 import pytest
 import structlog
 
-from api.constants import LABEL_ATTEMPT
-from api.job import config_map_name
 from api.ownership import Key
 from controller.cache import reflector, store
 from controller.cache.event_handler import EventHandler
@@ -26,7 +23,7 @@ from controller.cache.reflector import (
 )
 from controller.cache.store import Entry, Store
 from controller.client import protobuf
-from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP
+from controller.client.resources import PADDLE_JOB, POD, VOLCANO_POD_GROUP
 from tests.unit.controller.fakes import (
     Step,
     SteppedClock,
@@ -37,7 +34,6 @@ from tests.unit.controller.fakes import (
     stream,
 )
 from tests.unit.controller.stored import a_job, a_pod, put
-from tests.unit.controller.test_protobuf import an_answer, field
 
 JOB = a_job()
 OWNER = Key("ns", "train")
@@ -164,23 +160,6 @@ def test_a_page_that_is_too_large_is_read_in_smaller_ones(running, server, monke
     assert ["continue" in path for path in lists(server)] == [False, False, False, True]
 
 
-def test_what_the_store_would_not_keep_is_let_go_page_by_page(run, server, monkeypatch):
-    monkeypatch.setattr(store, "MAX_CONFIG_MAP_BYTES", 10_000)
-    read: list[Entry] = []
-    monkeypatch.setattr(EventHandler, "replace", lambda _, entries, _version: read.extend(entries))
-    running = run(CONFIG_MAP)
-    pages = [[a_rendezvous(attempt) for attempt in range(at, at + 5)] for at in (2, 7)]
-    running.start(listed(*pages[0], token="x"), listed(*pages[1]))
-    eventually(lambda: len(read) == 10)
-    assert [bool(entry.unpack()["data"]) for entry in read] == [True] * 2 + [False] * 8
-
-
-def a_rendezvous(attempt: int) -> dict:
-    config_map = a_pod(config_map_name("train", attempt), JOB)
-    config_map["metadata"]["labels"][LABEL_ATTEMPT] = str(attempt)
-    return config_map | {"data": {"PADDLE_TRAINER_ENDPOINTS": "x" * 4000}}
-
-
 def test_pages_that_expire_are_read_again_in_one_piece(running, server):
     running.start(
         listed("stale", token="next"),
@@ -226,14 +205,6 @@ def test_asks_for_protobuf_and_understands_json_too(running, server):
     assert accepted == [protobuf.ANSWERS, protobuf.EVENTS]
 
 
-def test_a_list_in_protobuf_fills_the_store(running, server):
-    named = field(1, field(1, "a") + field(3, "ns") + field(5, "uid") + field(6, "7"))
-    packed = an_answer("PodList", field(1, field(2, "10")) + field(2, named))
-    running.start(reply(200, packed, Content_Type=protobuf.MEDIA_TYPE))
-    eventually(lambda: running.names() == ["a"])
-    assert running.store.version(POD) == 10
-
-
 ENDS = {
     "ended by the server": stream(bookmark(42)),
     "cut": stream(bookmark(42), end=drop),
@@ -264,25 +235,25 @@ def test_a_silent_watch_ends_in_a_list(running, server, monkeypatch):
     assert running.store.version(POD) == 7
 
 
-@pytest.fixture
-def quiet(running, server) -> Running:
-    """It has listed, and its watch stands and says nothing more."""
-    running.start(listed(), stream(bookmark(42), end=server.hang))
+def watch_quietly(running: Running) -> None:
+    """List, and have a watch that stands and says nothing more."""
+    running.start(listed(), stream(bookmark(42), end=running.server.hang))
     eventually(lambda: running.store.version(POD) == 42)
-    return running
 
 
-def test_a_kind_of_which_nothing_is_heard_is_not_healthy(quiet, clock, metrics):
+def test_a_kind_of_which_nothing_is_heard_is_not_healthy(running, clock, metrics):
+    watch_quietly(running)
     clock.step(SILENT_SECONDS)
-    assert quiet.reflector.is_healthy
+    assert running.reflector.is_healthy
     clock.step(1)
-    assert not quiet.reflector.is_healthy
+    assert not running.reflector.is_healthy
     line = f'paddlejob_watch_last_event_age_seconds{{kind="pods.v1"}} {SILENT_SECONDS + 1}'
     assert line in metrics.exposition("")[0].decode()
 
 
-def test_a_stop_ends_a_silent_watch_at_once(quiet, server):
-    quiet.stop()  # fails when the thread does not end in time
+def test_a_stop_ends_a_silent_watch_at_once(running, server):
+    watch_quietly(running)
+    running.stop()  # fails when the thread does not end in time
     assert len(watches(server)) == 1
 
 
@@ -601,19 +572,3 @@ def test_an_odd_object_is_logged_once_a_version(run, server):
         running.stop()
     told = [each for each in logged if each["event"] == "object_unreadable"]
     assert [(each["object"], each["version"]) for each in told] == [("ns/a", "20"), ("ns/a", "21")]
-
-
-@pytest.mark.parametrize("depth", [300, 1_100, 9_900])
-def test_an_object_of_any_depth_is_read(run, server, depth):
-    running = run(PADDLE_JOB)
-    line = json.dumps(event("MODIFIED", JOB | {"spec": {"x": "DEEP"}}))
-    nested = '{"a":' * depth + "1" + "}" * depth
-    line = line.replace('"DEEP"', nested) + "\n"
-    running.start(listed(JOB), stream(line.encode(), end=server.hang))
-
-    def spec() -> dict[str, Any]:
-        job = running.store.get(PADDLE_JOB, OWNER)
-        return job["spec"] if job else {}
-
-    eventually(lambda: "x" in spec())
-    assert spec()["x"]["a"]["a"]

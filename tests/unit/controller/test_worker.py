@@ -52,6 +52,7 @@ KEY = Key("ns", "train")
 JOB = a_job()
 STATUS = {"status": {"phase": "Restarting"}}
 CREATE = Plan(creates=((creation("a", JOB),),))
+BROKEN = reply(500, status(500, "InternalError"))
 WEBHOOK_DOWN = reply(500, status(500, "InternalError", "failed calling webhook"))
 QUOTA = reply(403, status(403, "Forbidden", "exceeded quota"))
 
@@ -144,12 +145,6 @@ def bench(client, server, clock, metrics, log) -> Iterator[Bench]:
     bench.applier.close()
 
 
-def test_a_pass_may_ask_to_come_back(bench):
-    bench.plan = Plan(requeue_after=42)
-    assert bench.run() == 42
-    assert bench.result("requeue_after") == 1
-
-
 def test_of_the_large_jobs_of_a_namespace_one_has_its_pass_at_a_time(bench):
     put(bench.store, PADDLE_JOB, a_job(spec={"text": "x" * LARGE_BYTES}))
     other = Key(KEY.namespace, "other")
@@ -159,13 +154,10 @@ def test_of_the_large_jobs_of_a_namespace_one_has_its_pass_at_a_time(bench):
     assert bench.observed == []
     bench.worker.large.leave(other)
     assert [bench.run(), bench.run()] == [None, None]
-    assert len(bench.observed) == 2
-
-
-def test_a_usual_job_does_not_wait_for_a_large_one(bench):
-    assert bench.worker.large.enter(Key(KEY.namespace, "other"), LARGE_BYTES + 1)
-    assert bench.run() is None
-    assert len(bench.observed) == 1
+    assert bench.worker.large.enter(other, LARGE_BYTES + 1)
+    put(bench.store, PADDLE_JOB, JOB)
+    assert bench.run() is None, "a usual job does not wait"
+    assert len(bench.observed) == 3
 
 
 def test_each_write_is_a_line_for_who_debugs(bench):
@@ -219,34 +211,34 @@ def test_an_error_backs_off_and_success_forgets_it(bench):
     bench.plan = CREATE
     bench.api.fault = lambda *_: drop
     assert [bench.run() for _ in range(3)] == [0.005, 0.01, 0.02]
-    bench.plan = Plan()
-    assert bench.run() is None
+    bench.plan = Plan(requeue_after=42)
+    assert bench.run() == 42
+    assert bench.result("requeue_after") == 1
     bench.plan = CREATE
     assert bench.run() == 0.005
 
 
-def test_a_job_whose_writes_nobody_answers_is_soon_tried_again(bench):
+@pytest.mark.parametrize(
+    ("answer", "waits"), [(drop, RECONNECT_SECONDS), (BROKEN, 30)], ids=["nobody", "an error"]
+)
+def test_a_job_whose_writes_nobody_answers_is_tried_sooner_than_others_that_fail(
+    bench, answer, waits
+):
     bench.plan = CREATE
-    bench.api.fault = lambda *_: drop
-    assert [bench.run() for _ in range(20)][-1] == RECONNECT_SECONDS
+    bench.api.fault = lambda *_: answer
+    assert [bench.run() for _ in range(20)][-1] == waits
 
 
-def test_a_job_whose_writes_the_server_cannot_do_waits_ever_longer(bench):
-    bench.plan = CREATE
-    bench.api.fault = lambda *_: reply(500, status(500, "InternalError"))
-    assert [bench.run() for _ in range(9)][-1] >= 1.28
-
-
-def test_a_job_that_changed_meanwhile_is_looked_at_again_and_that_is_no_error(bench):
-    bench.api.put(PADDLE_JOB.path(*KEY), JOB)
-    bench.plan = Plan(status={"status": {"phase": "Running"}})
+@pytest.mark.parametrize("is_there", [True, False], ids=["changed", "gone"])
+@pytest.mark.parametrize("is_move", [True, False], ids=["move", "stay"])
+def test_a_job_that_changed_meanwhile_has_another_pass_and_that_is_no_error(
+    bench, is_there, is_move
+):
+    if is_there:
+        bench.api.put(PADDLE_JOB.path(*KEY), JOB)
+    bench.plan = Plan(status=STATUS, is_move=is_move)
     assert bench.run() == CONFLICT_SECONDS
     assert bench.result("requeue") == 1
-
-
-def test_a_job_that_is_gone_before_the_store_shows_it_is_not_tried_without_pause(bench):
-    bench.plan = Plan(status=STATUS, is_move=True)
-    assert bench.run() == CONFLICT_SECONDS
 
 
 def test_a_job_whose_write_the_lease_did_not_cover_is_looked_at_again(
@@ -268,7 +260,7 @@ def test_a_throttled_job_waits_as_long_as_the_server_asked(bench, asked, waits):
 
 FAILURES = {
     "refused": lambda *_: QUOTA,
-    "an error": lambda *_: reply(500, status(500, "InternalError")),
+    "an error": lambda *_: BROKEN,
     "throttled": lambda *_: reply(429, status(429, "x"), Retry_After="60"),
 }
 
@@ -286,8 +278,7 @@ def test_however_long_failed_writes_wait_the_plan_s_own_time_holds(bench, fault,
 
 def test_a_status_that_failed_beside_a_refusal_does_not_wait_for_the_pause(bench):
     bench.plan = replace(CREATE, status={"status": {"phase": "Pending"}})
-    lost = reply(500, status(500, "InternalError"))
-    bench.api.fault = lambda method, _: QUOTA if method == "POST" else lost
+    bench.api.fault = lambda method, _: QUOTA if method == "POST" else BROKEN
     for _ in range(3):
         bench.clock.step(300)
         waits = bench.run()
@@ -296,9 +287,9 @@ def test_a_status_that_failed_beside_a_refusal_does_not_wait_for_the_pause(bench
 
 def test_a_kind_that_admission_does_not_know_yet_is_told_at_once(bench):
     why = "cannot set blockOwnerDeletion in this case because cannot find RESTMapping"
-    message = f'pods "a" is forbidden: {why}'
-    refused = reply(403, status(403, "Forbidden", message))
-    bench.api.fault = lambda *_: refused
+    bench.api.fault = lambda *_: reply(
+        403, status(403, "Forbidden", f'pods "a" is forbidden: {why}')
+    )
     bench.plan = CREATE
     assert bench.run() == 2
     (refusal,) = bench.observed[-1].refusals
@@ -323,23 +314,21 @@ def test_an_error_that_takes_long_to_come_is_told_in_the_same_pass_and_creates_p
     assert len(bench.api.paths("POST")) == 1
 
 
-def test_a_pod_of_a_former_job_is_told_by_its_namesake_alone_however_slow_the_answer(bench):
-    bench.api.put("/api/v1/namespaces/ns/pods/a", a_pod("a", a_job(uid="former")))
+@pytest.mark.parametrize("is_owned", [True, False], ids=["owned", "restored without its owner"])
+def test_a_pod_of_a_former_job_is_told_by_its_namesake_alone_however_slow_the_answer(
+    bench, is_owned
+):
+    pod = a_pod("a", a_job(uid="former"))
+    if not is_owned:  # as after a restore
+        del pod["metadata"]["ownerReferences"]
+    bench.api.put("/api/v1/namespaces/ns/pods/a", pod)
     bench.plan = CREATE
     bench.api.fault = lambda *_: bench.clock.step(PERSISTENT_SECONDS)
     bench.run()
-    assert bench.observed[-1].refusals[0].reason == FORMER_JOB
-    assert bench.memory.facts(Key("ns", "waits"), "waits").slow_create is None
-
-
-def test_a_restored_pod_of_a_former_job_without_its_owner_is_told_with_that_jobs_uid(bench):
-    pod = a_pod("a", a_job(uid="former"))
-    del pod["metadata"]["ownerReferences"]
-    bench.api.put("/api/v1/namespaces/ns/pods/a", pod)
-    bench.plan = CREATE
-    bench.run()
     refusal = bench.observed[-1].refusals[0]
-    assert (refusal.reason, refusal.message) == (OWNERLESS, "former")
+    assert refusal.reason == (FORMER_JOB if is_owned else OWNERLESS)
+    assert is_owned or refusal.message == "former"
+    assert bench.memory.facts(Key("ns", "waits"), "waits").slow_create is None
 
 
 def test_a_refusal_that_is_worded_anew_each_time_makes_no_pass_follow_the_other(bench):
@@ -408,23 +397,21 @@ def test_a_job_that_asks_the_api_server_keeps_no_other_from_its_ports(bench):
     assert seen == [True]
 
 
-@pytest.mark.parametrize(
-    ("looking", "is_move", "rests"),
-    [(0.05, False, 0.05 * REST_FACTOR), (0.0, False, BATCH_SECONDS), (0.02, True, 0.0)],
-    ids=["long", "quick", "moved"],
-)
-def test_a_job_rests_by_what_looking_at_it_took(bench, looking, is_move, rests):
+RESTS = {
+    "long": (0.05, Plan(), 0.05 * REST_FACTOR),
+    "quick": (0.0, Plan(), BATCH_SECONDS),
+    "moved": (0.02, Plan(is_move=True), 0.0),
+    "longer than a pass": (0.0, Plan(creates=((*CREATE.creates[0], creation("b", JOB)),)), 0.0),
+}
+
+
+@pytest.mark.parametrize(("looking", "plan", "rests"), RESTS.values(), ids=RESTS)
+def test_a_job_rests_by_what_looking_at_it_took(bench, monkeypatch, looking, plan, rests):
+    monkeypatch.setattr("controller.work.applier.MAX_CREATES", 1)
     bench.looking_seconds = looking
-    bench.plan = Plan(is_move=is_move)
+    bench.plan = plan
     bench.run()
     assert bench.queue.rested == pytest.approx(rests)
-
-
-def test_a_job_whose_plan_was_longer_than_a_pass_goes_on_at_once(bench, monkeypatch):
-    monkeypatch.setattr("controller.work.applier.MAX_CREATES", 1)
-    bench.plan = Plan(creates=(tuple(creation(name, JOB) for name in "abc"),))
-    bench.run()
-    assert bench.queue.rested == 0
 
 
 @pytest.mark.parametrize(
@@ -476,8 +463,7 @@ def test_five_frames_lead_from_a_worker_with_a_key_to_the_client(bench):
 def test_a_read_that_fails_is_retried_and_nothing_is_decided(bench):
     spec = {"worker": {"replicas": 1, "template": {}}}
     put(bench.store, PADDLE_JOB, {**JOB, "spec": spec, "status": {"phase": "Running"}})
-    refused = reply(500, status(500, "InternalError"))
-    bench.api.fault = lambda method, _path: refused if method == "GET" else None
+    bench.api.fault = lambda method, _path: BROKEN if method == "GET" else None
     assert bench.run() is not None
     assert bench.result("error") == 1
     assert bench.observed == []
