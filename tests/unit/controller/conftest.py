@@ -12,7 +12,7 @@ from controller.client.api import ApiClient
 from controller.client.connection import Credentials, build_connection
 from localcluster.client.pki import Authority
 from metrics import Metrics
-from tests.unit.controller.fakes import ScriptedServer, SteppedClock, eventually, reply
+from tests.unit.controller.fakes import ScriptedServer, SteppedClock, ended, eventually, reply
 from tests.unit.controller.memory_api import MemoryApi
 
 
@@ -64,7 +64,6 @@ def make_client(
     server: ScriptedServer, metrics: Metrics, clock: SteppedClock
 ) -> Iterator[MakeClient]:
     """Clients of the scripted server, with a read timeout short enough for tests."""
-    made: list[ApiClient] = []
 
     def make(
         read_token: Callable[[], str | None] = lambda: "Bearer first",
@@ -73,13 +72,10 @@ def make_client(
     ) -> ApiClient:
         credentials = Credentials(read_token, 60.0, clock)
         connection = build_connection(Configuration(host=server.url), credentials)
-        client = ApiClient(connection, metrics, 32, write_seconds, read_timeout_seconds)
-        made.append(client)
-        return client
+        return ApiClient(connection, metrics, 32, write_seconds, read_timeout_seconds)
 
-    yield make
-    for client in made:
-        client.close()
+    with ended(make, ApiClient.close) as make_client:
+        yield make_client
 
 
 @pytest.fixture

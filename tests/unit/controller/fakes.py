@@ -10,16 +10,17 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 from controller.workqueue.queue import WorkQueue
 from kube.clock import Clock
 from metrics import Metrics
 
+T = TypeVar("T")
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 DEADLINE_SECONDS = 60.0
 SOON_SECONDS = 15.0
@@ -209,6 +210,19 @@ def soon() -> Iterator[None]:
     started = time.monotonic()
     yield
     assert time.monotonic() - started < SOON_SECONDS
+
+
+@contextmanager
+def ended(make: Callable[..., T], end: Callable[[T], object]) -> Iterator[Callable[..., T]]:
+    """What the function makes is ended with the test, the last first."""
+    with ExitStack() as stack:
+
+        def make_and_end(*args: Any, **kwargs: Any) -> T:
+            made = make(*args, **kwargs)
+            stack.callback(end, made)
+            return made
+
+        yield make_and_end
 
 
 @contextmanager

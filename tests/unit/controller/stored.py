@@ -10,6 +10,11 @@ from reconcile.model.plan import Create
 from tests.memory import builders
 
 Raw = dict[str, Any]
+LEASE_SECONDS = 15
+
+
+def a_lease(holder: str, **spec: object) -> Raw:
+    return {"spec": {"holderIdentity": holder, "leaseDurationSeconds": LEASE_SECONDS, **spec}}
 
 
 def a_job(name: str = "train", uid: str = "job-1", version: int = 1, **more: Any) -> Raw:

@@ -20,7 +20,7 @@ from kube.http import (
     Stream,
     Timeouts,
 )
-from tests.unit.controller.fakes import eventually, reply, soon
+from tests.unit.controller.fakes import ended, eventually, reply, soon
 
 TIMEOUTS = Timeouts(connect=30.0, read=30.0)
 GET = Request("GET", "/x", {"Accept": "application/json"})
@@ -115,15 +115,8 @@ class Peer:
 
 @pytest.fixture
 def peer_of() -> Iterator[Callable[..., Peer]]:
-    peers: list[Peer] = []
-
-    def make(*answers: bytes, tls: ssl.SSLContext | None = None) -> Peer:
-        peers.append(Peer(*answers, tls=tls))
-        return peers[-1]
-
-    yield make
-    for peer in peers:
-        peer.close()
+    with ended(Peer, Peer.close) as make:
+        yield make
 
 
 @pytest.fixture
@@ -367,18 +360,14 @@ def test_an_ipv6_host_stands_in_brackets(peer_of, exchange, host, authority):
 
 @pytest.fixture
 def open_stream(pool_of) -> Iterator[Callable[..., Stream]]:
-    opened: list[Stream] = []
-
     def open_(endpoint: Endpoint, read_seconds: float = 30.0) -> Stream:
         timeouts = Timeouts(30.0, read_seconds)
         stream = pool_of(endpoint).exchange(GET, timeouts, is_stream=True).stream
         assert stream is not None
-        opened.append(stream)
         return stream
 
-    yield open_
-    for stream in opened:
-        stream.release()
+    with ended(open_, Stream.release) as open_stream:
+        yield open_stream
 
 
 def read(stream: Stream) -> bytes:

@@ -5,7 +5,8 @@ import pytest
 from tests.memory.builders import a_job
 from tests.unit.controller.fakes import eventually, reply, status
 from tests.unit.controller.memory_api import MemoryApi
-from tests.unit.controller.test_manager import ELECTED, JOBS, LEASE, PODS, a_lease, start
+from tests.unit.controller.stored import a_lease
+from tests.unit.controller.test_manager import ELECTED, JOBS, LEASE, PODS, start
 
 __all__ = ["start"]
 WORKLOADS = f"{JOBS.rpartition('/')[0]}/workloads".replace(

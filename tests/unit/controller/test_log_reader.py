@@ -145,15 +145,6 @@ def cluster(clock, log) -> Cluster:
     return Cluster(clock, log)
 
 
-def test_what_a_log_says_is_a_fact_of_the_next_pass(cluster):
-    key = cluster.add("train")
-    assert cluster.run(1) == ["train"]
-    assert (cluster.reading(key).progress.step, cluster.reading(key).attempt) == (1, 1)
-    assert cluster.told == [key]
-    _, _, query = cluster.asked[0]
-    assert query["tailLines"] == 40 and query["limitBytes"] == MAX_BYTES
-
-
 def test_reads_keep_to_the_pace_and_a_job_rests_between_two(cluster):
     for number in range(20):
         cluster.add(f"job-{number}")
@@ -299,7 +290,7 @@ def test_another_pod_of_the_name_is_not_taken_for_the_one_that_was_read(cluster)
 def test_what_was_read_of_a_former_pod_is_no_fact_and_of_none_is_forgotten(cluster):
     key = cluster.add("train")
     cluster.run(1)
-    assert cluster.reading(key)
+    assert (cluster.reading(key).progress.step, cluster.reading(key).attempt) == (1, 1)
     cluster.make_pod_anew()
     assert cluster.reading(key) is None
     remove(cluster.store, POD, cluster.store.get(POD, Key("ns", "train-worker-0")))

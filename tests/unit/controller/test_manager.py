@@ -2,9 +2,8 @@
 
 import sys
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler
 
 import pytest
@@ -21,9 +20,11 @@ from kube.clock import Clock
 from metrics import Metrics
 from reconcile.model.plan import Plan
 from reconcile.reconcile import reconcile
+from tests.live.processes import http_get
 from tests.memory.builders import a_job, a_pod
-from tests.unit.controller.fakes import DEADLINE_SECONDS, Step, eventually, reply, status
+from tests.unit.controller.fakes import DEADLINE_SECONDS, Step, ended, eventually, reply, status
 from tests.unit.controller.memory_api import MemoryApi
+from tests.unit.controller.stored import a_lease
 
 CORE = "/api/v1/namespaces/default"
 JOBS = "/apis/batch.paddlepaddle.org/v1/namespaces/default/paddlejobs"
@@ -45,7 +46,10 @@ ELECTED = ("--leader-elect", "--leader-election-namespace=default")
 class Operator:
     """A manager that runs in a thread; instead of ending the process it notes that it would."""
 
-    def __init__(self, url: str, log, clock: Clock, *flags: str, decide=reconcile) -> None:
+    def __init__(
+        self, url: str, log, *flags: str, clock: Clock | None = None, decide=reconcile
+    ) -> None:
+        clock = clock or Clock()
         self.is_dead = threading.Event()
         connection = build_connection(
             Configuration(host=url), Credentials(lambda: None, 60.0, clock)
@@ -63,12 +67,7 @@ class Operator:
     def ask(self, path: str) -> tuple[int, str]:
         """Status and text that its one server answers."""
         (port,) = (server.port for server in self.manager._servers)
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read().decode()
+        return http_get(f"http://127.0.0.1:{port}{path}")
 
     def is_ready(self) -> bool:
         return self.ask("/readyz")[0] == 200
@@ -127,31 +126,17 @@ def api(api) -> MemoryApi:
 
 @pytest.fixture
 def start(api, server, log) -> Iterator[Callable[..., Operator]]:
-    running: list[Operator] = []
-
-    def start(*flags: str, clock: Clock | None = None, **how) -> Operator:
-        running.append(Operator(server.url, log, clock or Clock(), *flags, **how))
-        return running[-1]
-
-    yield start
-    server.released.set()
-    api.fault = lambda *_: None
-    for operator in running:
-        operator.stop()
+    with ended(partial(Operator, server.url, log), Operator.stop) as start:
+        yield start
+        server.released.set()
+        api.fault = lambda *_: None
 
 
 @pytest.fixture
 def hold(api, start) -> Iterator[Callable[[str, str], Hold]]:
     """Lets go before the operators are stopped."""
-    held: list[Hold] = []
-
-    def hold(method: str, collection: str) -> Hold:
-        held.append(Hold(api, method, collection))
-        return held[-1]
-
-    yield hold
-    for each in held:
-        each.let_go()
+    with ended(partial(Hold, api), Hold.let_go) as hold:
+        yield hold
 
 
 def pods(api: MemoryApi) -> list[str]:
@@ -160,10 +145,6 @@ def pods(api: MemoryApi) -> list[str]:
 
 def have_pods(api: MemoryApi) -> bool:
     return pods(api) == ["train-worker-0"]
-
-
-def a_lease(holder: str) -> dict:
-    return {"spec": {"holderIdentity": holder, "leaseDurationSeconds": 15}}
 
 
 def holder(api: MemoryApi) -> str:
@@ -305,20 +286,15 @@ def test_a_worker_that_ends_unasked_ends_the_process_and_the_probes_name_it(star
 # The lease
 
 
-def test_a_standby_looks_at_no_job_and_writes_nothing(api, start, server):
-    api.put(LEASE, a_lease("another"))
-    operator = start(*ELECTED)
-    eventually(lambda: [request.path for request in server.seen].count(LEASE) >= 2)
-    assert NO_ERROR in operator.ask("/metrics")[1]
-    assert api.writes == []
-
-
-def test_of_all_replicas_the_leader_alone_counts_the_jobs(api, start):
+def test_a_standby_writes_nothing_and_the_leader_alone_counts_the_jobs(api, start, server):
     api.put(LEASE, a_lease("another"))
     operator = start(*ELECTED, "--metrics-by-namespace")
+    eventually(lambda: [request.path for request in server.seen].count(LEASE) >= 2)
     eventually(operator.is_ready)
-    assert "paddlejob_jobs{" not in operator.ask("/metrics")[1]
-    assert "paddlejob_namespace_jobs{" not in operator.ask("/metrics")[1]
+    shown = operator.ask("/metrics")[1]
+    assert NO_ERROR in shown
+    assert "paddlejob_jobs{" not in shown and "paddlejob_namespace_jobs{" not in shown
+    assert api.writes == []
     api.put(LEASE, a_lease(""))
     eventually(lambda: 'paddlejob_jobs{mode="Single",phase=' in operator.ask("/metrics")[1])
     assert "paddlejob_namespace_jobs{" in operator.ask("/metrics")[1]

@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from tests.unit.controller.fakes import (
     Step,
     SteppedClock,
     drop,
+    ended,
     eventually,
     reply,
     status,
@@ -46,7 +48,7 @@ THROTTLED = reply(429, status(429, "TooManyRequests"))
 class Running:
     """A reflector in its thread, the store that it fills and the keys that it added."""
 
-    def __init__(self, server, client, clock, metrics, log, resource=POD, **scope) -> None:
+    def __init__(self, server, client, clock, metrics, resource=POD, *, log, **scope) -> None:
         self.server = server
         self.store = Store((PADDLE_JOB, POD, VOLCANO_POD_GROUP))
         put(self.store, PADDLE_JOB, JOB)
@@ -79,15 +81,9 @@ Run = Callable[..., Running]
 @pytest.fixture
 def run(server, client, clock, metrics, log) -> Iterator[Run]:
     """Makes reflectors, and stops them in the end."""
-    made: list[Running] = []
-
-    def make(*resource, log=log, **scope) -> Running:
-        made.append(Running(server, client, clock, metrics, log, *resource, **scope))
-        return made[-1]
-
-    yield make
-    for running in made:
-        running.stop()
+    make = partial(Running, server, client, clock, metrics, log=log)
+    with ended(make, Running.stop) as run:
+        yield run
 
 
 @pytest.fixture
@@ -337,13 +333,6 @@ def test_a_server_that_lets_the_first_watch_wait_is_watched_on(running, server, 
     assert len(lists(server)) == 1
 
 
-def test_a_server_that_was_not_watched_for_a_moment_is_watched_on(running, server):
-    running.start(listed("a"), drop, later=("b",))
-    eventually(lambda: len(watches(server)) == 2)
-    assert len(lists(server)) == 1
-    assert running.names() == ["a"]
-
-
 def test_a_watch_that_ends_at_once_and_empty_backs_off(running, server, clock):
     running.start(listed(), *[watched(stream())] * 8)
     eventually(lambda: len(clock.waits) >= 5)
@@ -378,15 +367,12 @@ EMPTY = {
 
 
 @pytest.mark.parametrize("broken", EMPTY.values(), ids=EMPTY.keys())
-def test_a_watch_that_can_be_opened_and_brings_nothing_is_not_healthy(running, server, broken):
+def test_a_watch_that_brings_nothing_is_not_healthy_until_it_has_stood_for_a_while(
+    running, server, clock, broken
+):
     running.start(listed(), *[watched(broken)] * 16)
     eventually(lambda: len(server.seen) > 17)
     assert not running.reflector.is_healthy
-
-
-def test_a_quiet_watch_is_healthy_once_it_has_stood_for_a_while(running, server, clock):
-    running.start(listed(), *[watched(stream())] * 16)
-    eventually(lambda: len(server.seen) > 17)
 
     def has_stood() -> bool:
         clock.step(STEADY_SECONDS)  # again, for the stream may only be about to be opened
