@@ -11,6 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
+from controller.cache.store import Store
+from controller.client.resources import PADDLE_JOB, POD
+from controller.work.applier import Applier
+from controller.work.events import EventRecorder
+from controller.work.memory import JobMemory
 from tests.memory.world import merge
 from tests.unit.controller.fakes import Step, reply, status, stream_of
 
@@ -131,6 +136,21 @@ class MemoryApi:
                 return reply(409, status(409, "Conflict", f"another {field}"))
         changed = body if method == "PUT" else merge(there, body)
         return reply(200, self.put(path, changed))
+
+
+class Writes:
+    """An applier, the API behind it, and the store that its writes have not reached."""
+
+    def __init__(self, client: Any, server: Any, clock: Any, metrics: Any, log: Any) -> None:
+        self.api, self.metrics = MemoryApi(server), metrics
+        self.store = Store((PADDLE_JOB, POD))
+        self.memory = JobMemory(self.store, clock)
+        self.recorder = EventRecorder(client, clock, metrics, log)
+        self.applier = Applier(client, self.memory, self.recorder, metrics, self.is_backlogged)
+
+    def is_backlogged(self, _namespace: str) -> bool:
+        """Whether jobs of the namespace wait for a worker."""
+        return False
 
 
 def _is_collection(path: str) -> bool:

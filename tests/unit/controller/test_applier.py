@@ -9,15 +9,13 @@ import pytest
 from api.constants import GROUP
 from api.objects import uid_of
 from api.ownership import Key, Owner
-from controller.cache.store import Family, Store
-from controller.client.resources import PADDLE_JOB, POD
-from controller.work.applier import BACKLOGGED_CREATES, MAX_BATCH, MAX_CREATES, Applier
-from controller.work.events import EventRecorder
-from controller.work.memory import JobMemory
+from controller.cache.store import Family
+from controller.client.resources import POD
+from controller.work.applier import BACKLOGGED_CREATES, MAX_BATCH, MAX_CREATES
 from kube.errors import Throttled, Transient
 from reconcile.model.plan import Create, Delete, EmitEvent, ObjectReference, Outcome, Patch, Plan
 from tests.unit.controller.fakes import DEADLINE_SECONDS, drop, reply, status
-from tests.unit.controller.memory_api import MemoryApi
+from tests.unit.controller.memory_api import Writes
 from tests.unit.controller.stored import a_job, a_pod, creation, manifest, owner_reference, put
 
 PODS = "/api/v1/namespaces/ns/pods"
@@ -28,25 +26,16 @@ STATUS = {"status": {"phase": "Pending"}}
 QUOTA = reply(403, status(403, "Forbidden", "exceeded quota"))
 
 
-class Bench:
-    """An applier, the API behind it and the store that its writes have not reached."""
+class Bench(Writes):
+    """An applier and a job; others wait for a worker while there are so many pods."""
 
-    def __init__(self, client, server, clock, metrics, log) -> None:
-        self.api = MemoryApi(server)
+    def __init__(self, *parts) -> None:
+        super().__init__(*parts)
         self.job = self.api.put(JOB_PATH, JOB)
-        self.store = Store((PADDLE_JOB, POD))
-        self.metrics = metrics
-        self.memory = JobMemory(self.store, clock)
-        self.recorder = EventRecorder(client, clock, metrics, log)
         self.backlogged_at = range(0)
-        """Jobs of the namespace wait for a worker while it has this many pods."""
-        self.applier = Applier(
-            client,
-            self.memory,
-            self.recorder,
-            metrics,
-            lambda namespace: len(self.pods()) in self.backlogged_at,
-        )
+
+    def is_backlogged(self, _namespace: str) -> bool:
+        return len(self.pods()) in self.backlogged_at
 
     def apply(self, plan: Plan, *pods):
         family = Family(self.job, {POD: pods} if pods else {}, None)

@@ -27,7 +27,7 @@ def steps(*numbers: int) -> list[bytes]:
 class Follower(FollowedLog):
     """A log that is read every half minute."""
 
-    def __init__(self, attempt: int = 1, *known: int, **also: Any) -> None:
+    def __init__(self, attempt: int = 1, *known: Any, **also: Any) -> None:
         super().__init__("uid", attempt, TrainingProgress(*known, **also))
         self.reads = 0
 
@@ -147,8 +147,7 @@ def test_lines_with_impossible_times_are_dropped(followed, stamp):
 def test_the_same_step_of_another_epoch_is_a_new_step(epoch, line, seconds):
     """Where each epoch begins with step 1 again, and the leader has changed."""
     followed = Follower(1, 1, 5, epoch=epoch, stepless_seconds=300)
-    followed.see(log_of(line))
-    assert followed.reading.stepless_seconds == seconds
+    assert followed.take(log_of(line), 0.0, NOW).stepless_seconds == seconds
 
 
 def test_a_new_leader_goes_on_with_the_silence_that_another_saw():
@@ -156,7 +155,7 @@ def test_a_new_leader_goes_on_with_the_silence_that_another_saw():
     seen = {"last_output_time": "2026-01-02T03:04:15Z", "silent_seconds": 200}
     same, later = (Follower(1, 1, 2, **seen, stepless_seconds=300) for _ in range(2))
 
-    def see(followed: Follower, *numbers: int) -> tuple[float, float]:
+    def see(followed, *numbers):
         followed.see(log_of(*steps(*numbers)))
         return followed.reading.silent_seconds, followed.reading.stepless_seconds
 
@@ -165,10 +164,10 @@ def test_a_new_leader_goes_on_with_the_silence_that_another_saw():
 
 
 @pytest.mark.parametrize("attempt", [1, 2])
-def test_a_new_leader_knows_of_a_step_whose_line_is_gone(attempt: int):
+def test_a_new_leader_knows_of_a_step_whose_line_is_gone(attempt):
     followed = Follower(attempt, 1, 2)
-    progress = followed.see(log_of(b"evaluating"))
-    assert (progress.step, followed.reading.stepped_before) == (None, attempt == 1)
+    reading = followed.take(log_of(b"evaluating"), 30.0, NOW + timedelta(seconds=30))
+    assert (reading.progress.step, reading.stepped_before) == (None, attempt == 1)
 
 
 @pytest.mark.parametrize("log", [b"", log_of(b"evaluating")], ids=["rotated", "scrolled"])

@@ -6,7 +6,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from http import HTTPStatus
 from unittest.mock import Mock
 
@@ -24,7 +24,7 @@ from controller.health import (
     exposition,
     parse_address,
 )
-from tests.unit.controller.fakes import SteppedClock, eventually
+from tests.unit.controller.fakes import SteppedClock, ended, eventually
 
 LARGE = 8 << 20
 """More than a socket's buffers take."""
@@ -119,21 +119,15 @@ def test_a_fault_of_a_route_is_told_and_ends_nothing(served):
     assert get(served, "/readyz")[0] == 200
 
 
-Connect = Callable[[], socket.socket]
-
-
-@contextmanager
-def connections(server: HealthServer) -> Iterator[Connect]:
-    """They say nothing by themselves."""
-    with ExitStack() as stack:
-        address = ("127.0.0.1", server.port)
-        yield lambda: stack.enter_context(socket.create_connection(address, 30))
-
-
 @pytest.fixture
-def connect(served) -> Iterator[Connect]:
-    with connections(served) as connect:
-        yield connect
+def connect() -> Iterator[Callable[[HealthServer], socket.socket]]:
+    """Connections to a server that say nothing by themselves."""
+
+    def connect(server: HealthServer) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", server.port), 30)
+
+    with ended(connect, socket.socket.close) as connect_and_close:
+        yield connect_and_close
 
 
 def is_cut(connection: socket.socket) -> bool:
@@ -152,7 +146,7 @@ def test_a_connection_without_memory_for_it_ends_alone(served, connect, monkeypa
     for name in ("_respond", "_Connection"):
         with monkeypatch.context() as patch:
             patch.setattr(f"controller.health.{name}", Mock(side_effect=MemoryError))
-            client = connect()
+            client = connect(served)
             client.send(b"GET /readyz HTTP/1.1\r\n\r\n")
             assert is_cut(client), name
     assert get(served, "/readyz")[0] == 200
@@ -161,15 +155,15 @@ def test_a_connection_without_memory_for_it_ends_alone(served, connect, monkeypa
 @pytest.mark.parametrize(
     ("filling", "status"), [(0, b"200"), (1, b"431")], ids=["at the limit", "one byte more"]
 )
-def test_headers_have_a_limit(connect, filling, status):
+def test_headers_have_a_limit(served, connect, filling, status):
     begin, end = b"GET /readyz HTTP/1.1\r\nX: ", b"\r\n\r\n"
-    connection = connect()
+    connection = connect(served)
     connection.sendall(begin + b"x" * (MAX_HEAD_BYTES - len(begin + end) + filling) + end)
     assert connection.recv(65536).split()[1] == status
 
 
 def test_a_request_that_trickles_in_is_cut_at_its_deadline(served, clock, connect):
-    connection = connect()
+    connection = connect(served)
     connection.sendall(b"GET /readyz HTTP/1.1\r\n")
     assert get(served, "/readyz")[0] == 200, "it is accepted"
     clock.step(REQUEST_SECONDS + 0.1)
@@ -178,7 +172,7 @@ def test_a_request_that_trickles_in_is_cut_at_its_deadline(served, clock, connec
 
 
 def test_an_answer_that_nobody_reads_is_cut_at_its_deadline(served, clock, connect):
-    connection = connect()
+    connection = connect(served)
     connection.sendall(b"GET /large HTTP/1.1\r\n\r\n")
     assert get(served, "/readyz")[0] == 200, "it is accepted"
     clock.step(REQUEST_SECONDS + 0.1)
@@ -187,9 +181,9 @@ def test_an_answer_that_nobody_reads_is_cut_at_its_deadline(served, clock, conne
 
 
 def test_the_oldest_silent_connection_makes_room(served, clock, connect):
-    asking = connect()
+    asking = connect(served)
     asking.sendall(b"GET /large HTTP/1.1\r\n\r\n")
-    silent = [connect() for _ in range(MAX_CONNECTIONS - 1)]
+    silent = [connect(served) for _ in range(MAX_CONNECTIONS - 1)]
     eventually(lambda: len(served._connections) == MAX_CONNECTIONS, "it is full")
     clock.step(1.0)
     assert get(served, "/readyz")[0] == 200
@@ -200,9 +194,9 @@ def test_the_oldest_silent_connection_makes_room(served, clock, connect):
 
 
 def test_a_connection_that_has_just_come_makes_no_room(served, clock, connect):
-    held = [connect() for _ in range(MAX_CONNECTIONS)]
+    held = [connect(served) for _ in range(MAX_CONNECTIONS)]
     eventually(lambda: len(served._connections) == MAX_CONNECTIONS, "it is full")
-    late = connect()
+    late = connect(served)
     late.sendall(b"GET /readyz HTTP/1.1\r\n\r\n")
     late.settimeout(0.3)
     with pytest.raises(TimeoutError):
@@ -218,16 +212,11 @@ def test_a_taken_port_fails_the_start(served):
         HealthServer(f"127.0.0.1:{served.port}", {}, SteppedClock())
 
 
-@pytest.mark.parametrize(
-    ("text", "address"),
-    [
-        (":8080", ("", 8080)),
-        ("127.0.0.1:1", ("127.0.0.1", 1)),
-        ("[::]:8081", ("::", 8081)),
-    ],
-)
-def test_addresses_are_read(text, address):
-    assert parse_address(text) == address
+ADDRESSES = {":8080": ("", 8080), "127.0.0.1:1": ("127.0.0.1", 1), "[::]:8081": ("::", 8081)}
+
+
+def test_addresses_are_read():
+    assert {text: parse_address(text) for text in ADDRESSES} == ADDRESSES
 
 
 @pytest.mark.parametrize("text", ["", "8080", "host:", "host:x", ":99999"])
@@ -245,13 +234,6 @@ def encrypted(routes, clock, server_tls) -> Iterator[HealthServer]:
         yield server
 
 
-@pytest.fixture
-def dial(encrypted) -> Iterator[Connect]:
-    """Connections without a handshake."""
-    with connections(encrypted) as connect:
-        yield connect
-
-
 @pytest.mark.parametrize(
     ("path", "body"),
     [("/readyz", "ok\n"), ("/large", "\0" * LARGE), ("/later", "at last")],
@@ -261,8 +243,8 @@ def test_answers_go_through_tls(encrypted, client_tls, path, body):
     assert get(encrypted, path, tls=client_tls)[:2] == (200, body)
 
 
-def test_plain_http_gets_nothing_from_a_server_of_tls(dial):
-    connection = dial()
+def test_plain_http_gets_nothing_from_a_server_of_tls(encrypted, connect):
+    connection = connect(encrypted)
     connection.sendall(b"GET /readyz HTTP/1.1\r\n\r\n")
     try:
         received = connection.recv(65536)
@@ -273,25 +255,27 @@ def test_plain_http_gets_nothing_from_a_server_of_tls(dial):
 
 @pytest.mark.parametrize("beginning", [b"", b"\x16\x03\x01"], ids=["silent", "half a handshake"])
 def test_a_handshake_that_goes_on_holds_up_nobody_and_is_cut(
-    encrypted, dial, clock, client_tls, beginning
+    encrypted, connect, clock, client_tls, beginning
 ):
-    slow = dial()
+    slow = connect(encrypted)
     slow.sendall(beginning)
     assert get(encrypted, "/readyz", tls=client_tls)[0] == 200
     clock.step(REQUEST_SECONDS + 0.1)
     assert is_cut(slow)
 
 
-def test_an_answer_that_never_comes_is_cut_and_holds_up_nobody(encrypted, dial, clock, client_tls):
-    with client_tls.wrap_socket(dial(), server_hostname="127.0.0.1") as asking:
+def test_an_answer_that_never_comes_is_cut_and_holds_up_nobody(
+    encrypted, connect, clock, client_tls
+):
+    with client_tls.wrap_socket(connect(encrypted), server_hostname="127.0.0.1") as asking:
         asking.sendall(b"GET /never HTTP/1.1\r\n\r\n")
         assert get(encrypted, "/readyz", tls=client_tls)[0] == 200
         clock.step(REQUEST_SECONDS + 0.1)
         assert is_cut(asking)
 
 
-def test_slow_handshakes_make_room(encrypted, dial, clock, client_tls):
-    slow = [dial() for _ in range(MAX_CONNECTIONS)]
+def test_slow_handshakes_make_room(encrypted, connect, clock, client_tls):
+    slow = [connect(encrypted) for _ in range(MAX_CONNECTIONS)]
     eventually(lambda: len(encrypted._connections) == MAX_CONNECTIONS, "it is full")
     clock.step(1.0)
     assert get(encrypted, "/readyz", tls=client_tls)[0] == 200

@@ -125,7 +125,7 @@ def test_of_metadata_stays_what_tells_whose_it_is():
 
 LABELS = {LABEL_JOB_UID: "u", LABEL_ROLE: "ps", LABEL_INDEX: "0", LABEL_ATTEMPT: "1"}
 OWN = owner_reference(a_job())
-METADATA = {
+METADATA: dict[str, tuple[Any, Any]] = {
     "labels": (LABELS | {"a": "b"}, LABELS),
     "finalizers": (["x" * 5000] * 100, ["x" * MAX_TEXT] * MAX_FINALIZERS),
     "ownerReferences": (

@@ -11,11 +11,9 @@ from structlog.testing import capture_logs
 
 from api.objects import Raw, name_of
 from api.ownership import Key
-from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
 from controller.work.applier import Applier
-from controller.work.events import EventRecorder
-from controller.work.memory import AWAIT_SECONDS, JobMemory
+from controller.work.memory import AWAIT_SECONDS
 from controller.work.observer import Observer
 from controller.work.ports import PortRanges
 from controller.work.result import PERSISTENT_SECONDS
@@ -45,7 +43,7 @@ from reconcile.model.plan import (
     Settings,
 )
 from tests.unit.controller.fakes import Step, drop, reply, status
-from tests.unit.controller.memory_api import MemoryApi
+from tests.unit.controller.memory_api import Writes
 from tests.unit.controller.stored import a_job, a_pod, creation, put
 
 KEY = Key("ns", "train")
@@ -78,22 +76,18 @@ class Queue(WorkQueue):
         super().done(key)
 
 
-class Bench:
+class Bench(Writes):
     """A worker with a reconcile that the test decides."""
 
     def __init__(self, client, server, clock, metrics, log) -> None:
-        self.clock, self.metrics = clock, metrics
-        self.api = MemoryApi(server)
-        self.store = Store((PADDLE_JOB, POD))
+        super().__init__(client, server, clock, metrics, log)
+        self.clock = clock
         put(self.store, PADDLE_JOB, JOB)
         self.plan = Plan()
         self.observed: list[Observed] = []
         self.looking_seconds = 0.0
         self.queue = Queue(clock, metrics.queue, 8)
         self.queue.open()
-        self.memory = JobMemory(self.store, clock)
-        self.recorder = EventRecorder(client, clock, metrics, log)
-        self.applier = Applier(client, self.memory, self.recorder, metrics)
         self.worker = Worker(
             queue=self.queue,
             store=self.store,
