@@ -11,6 +11,7 @@ from api.constants import API_VERSION, KIND, LABEL_INDEX, LABEL_ROLE, Role
 from api.job import parse_job, pod_name
 from api.objects import Raw, format_time
 from reconcile.build.rendezvous import child_labels
+from reconcile.failure.incident import Incident, find_incident
 from reconcile.model.hold import Hold
 from reconcile.model.plan import Observed, Plan, Settings
 from reconcile.model.view import View, build_view
@@ -245,6 +246,20 @@ def a_config_map(seconds: float = 0.0, **data: str) -> Raw:
 def plan_of(view: View) -> Plan:
     """What the pass decides."""
     return reconcile(view.observed, view.now, view.settings)
+
+
+def status_of(plan: Plan) -> Raw:
+    """What the plan writes to status."""
+    assert plan.status is not None
+    status: Raw = plan.status["status"]
+    return status
+
+
+def incident_of(view: View) -> Incident:
+    """What ends the attempt."""
+    incident = find_incident(view)
+    assert incident is not None
+    return incident
 
 
 def hold_of(view: View) -> Hold | None:

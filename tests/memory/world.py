@@ -291,8 +291,8 @@ class World:
         observed = self.observe(name)
         before = deepcopy(observed)
         plan = reconcile(observed, self.now, self.settings)
-        assert observed == before, "a pass changed what the store holds"
         self.apply(observed.job, plan)
+        assert observed == before, "a pass changed what the store holds"
         return plan
 
     def settle(self, name: str = "train") -> Plan:

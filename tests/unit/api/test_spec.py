@@ -1,6 +1,5 @@
 """A spec as the operator reads it: defaults, old names, bounds and the mode."""
 
-from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -145,10 +144,3 @@ def test_the_roles_tell_the_mode(job: JobBuilder, mode: Mode) -> None:
 @pytest.mark.parametrize(("level", "is_elastic"), [(None, False), (0, False), (1, True), (2, True)])
 def test_a_job_is_elastic_from_level_one(level: int | None, is_elastic: bool) -> None:
     assert parse(elastic=level).is_elastic == is_elastic
-
-
-def test_reading_changes_nothing() -> None:
-    raw = a_job().with_ps(1).with_elastic_workers(2, 1, 3).with_spec(withGloo=None).build()["spec"]
-    before = deepcopy(raw)
-    parse_spec(raw)
-    assert raw == before

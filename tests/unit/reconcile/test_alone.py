@@ -54,17 +54,13 @@ def test_job_says_once_that_its_workers_trained_alone(world, job, index, is_know
     world.run(job)
     world.kubelet.see_end(f"train-worker-{index}", 1, message="\n".join(config()))
     world.after(60)
-    found = [c for c in world.status()["conditions"] if c["type"] == "TrainedAlone"]
     told = [event.reason for event in world.told if event.reason == "TrainedAlone"]
-    assert ([c["status"] for c in found], told) == (
-        (["True"], ["TrainedAlone"]) if is_known else ([], [])
-    )
+    assert (is_alone(world), told) == (("True", ["TrainedAlone"]) if is_known else (None, []))
 
 
 def is_alone(world: World) -> str | None:
     """The condition's status; None without one."""
-    found = (c for c in world.status()["conditions"] if c["type"] == "TrainedAlone")
-    return next((c["status"] for c in found), None)
+    return world.condition("TrainedAlone").get("status")
 
 
 def train_alone(world: World, **spec: Any) -> None:

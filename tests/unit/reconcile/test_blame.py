@@ -10,7 +10,16 @@ from reconcile.failure.incident import build_failure, find_incident
 from reconcile.model.plan import Plan
 from reconcile.model.view import View
 from reconcile.words.launcher_log import clean
-from tests.memory.builders import PodBuilder, a_job, a_pod, at, plan_of, view_of
+from tests.memory.builders import (
+    PodBuilder,
+    a_job,
+    a_pod,
+    at,
+    incident_of,
+    plan_of,
+    status_of,
+    view_of,
+)
 from tests.memory.logs import PEER_LOST, launched, raised
 
 JOB = a_job().with_workers(4).with_status(phase="Running", attempt=1).build()
@@ -33,10 +42,9 @@ def seen(*ended: PodBuilder, seconds: float = 6.0, job: Raw = JOB) -> View:
 
 
 def named(view: View) -> str:
-    incident = find_incident(view)
-    assert incident is not None
-    assert incident.pod is not None
-    return incident.pod.name
+    pod = incident_of(view).pod
+    assert pod is not None
+    return pod.name
 
 
 ALL_FAILED = {
@@ -63,8 +71,7 @@ def test_others_are_counted_and_the_record_is_the_culprits():
     view = seen(
         *(worker(index, 1, 4, PEER_LOST) for index in (1, 2, 3)), worker(0, 1, 5, BAD_BATCH)
     )
-    incident = find_incident(view)
-    assert incident is not None
+    incident = incident_of(view)
     assert incident.message == (
         "train-worker-0 on node-1 exited with code 1, and 3 others failed after it: "
         "ValueError: bad batch 17"
@@ -78,26 +85,21 @@ def test_others_are_counted_and_the_record_is_the_culprits():
 
 def test_the_first_to_end_decides_what_is_charged():
     evicted = worker(1, 143, 4).with_condition("DisruptionTarget")
-    incident = find_incident(seen(evicted, worker(0, 1, 5, BAD_BATCH)))
-    assert incident is not None
+    incident = incident_of(seen(evicted, worker(0, 1, 5, BAD_BATCH)))
     assert (incident.reason, incident.is_charged) == (Reason.POD_EVICTED, False)
-    incident = find_incident(seen(worker(0, 1, 3, PEER_LOST), evicted))
-    assert incident is not None
+    incident = incident_of(seen(worker(0, 1, 3, PEER_LOST), evicted))
     assert (incident.reason, incident.is_charged) == (Reason.POD_FAILED, True)
 
 
 def noted(*ended: PodBuilder) -> Raw:
-    plan = plan_of(seen(*ended))
-    assert plan.status is not None
     job = copy.deepcopy(JOB)
-    job["status"] |= plan.status["status"]
+    job["status"] |= status_of(plan_of(seen(*ended)))
     return job
 
 
 def test_a_lost_peer_waits_for_the_culprit_and_is_noted_meanwhile():
     plan = plan_of(seen(worker(1, 1, 4, PEER_LOST), seconds=6))
-    assert plan.status is not None
-    assert set(plan.status["status"]) == {"failures", "replicas"}
+    assert set(status_of(plan)) == {"failures", "replicas"}
     assert plan == Plan(status=plan.status, requeue_after=3.0)
     job = noted(worker(1, 1, 4, PEER_LOST))
     again = plan_of(seen(worker(1, 1, 4, PEER_LOST), worker(2, 1, 4, PEER_LOST), job=job))
@@ -116,9 +118,7 @@ def test_a_lost_peer_waits_for_the_culprit_and_is_noted_meanwhile():
 def test_a_noted_failure_is_charged_and_told_though_its_pod_is_gone(others):
     job = noted(worker(1, 1, 4, PEER_LOST))
     rest = [a_pod(JOB, index=index).running() for index in (0, 2, 3)[: 3 - len(others)]]
-    plan = plan_of(view_of(job, *others, *rest, seconds=7))
-    assert plan.status is not None
-    status = plan.status["status"]
+    status = status_of(plan_of(view_of(job, *others, *rest, seconds=7)))
     assert status["phase"] == "Failed", "it is charged"
     (failed,) = [each for each in status["conditions"] if each["type"] == "Failed"]
     assert failed["reason"] == "PodFailed"
@@ -132,17 +132,15 @@ def test_a_verdict_replaces_the_noted_failure():
     culprit = worker(0, 1, 5, BAD_BATCH)
     rest = [a_pod(JOB, index=index).running() for index in (2, 3)]
     for first in ((worker(1, 1, 4, PEER_LOST),), ()):
-        plan = plan_of(view_of(job, *first, culprit, *rest, seconds=7))
-        assert plan.status is not None
-        (record,) = plan.status["status"]["failures"]
+        status = status_of(plan_of(view_of(job, *first, culprit, *rest, seconds=7)))
+        (record,) = status["failures"]
         assert (record["pod"], record["exitCode"]) == ("train-worker-0", 1)
 
 
 def test_what_follows_an_eviction_is_not_charged_though_it_was_noted_first():
     job = noted(worker(1, 1, 4, PEER_LOST))
     evicted = worker(2, 143, 3).with_condition("DisruptionTarget")
-    incident = find_incident(view_of(job, evicted, a_pod(JOB).running(), seconds=7))
-    assert incident is not None
+    incident = incident_of(view_of(job, evicted, a_pod(JOB).running(), seconds=7))
     assert (incident.reason, incident.is_charged) == (Reason.POD_EVICTED, False)
 
 
@@ -197,21 +195,19 @@ def test_a_pod_that_serves_may_be_the_culprit():
 def test_an_elastic_job_does_not_wait():
     job = a_job().with_elastic_workers(2, 1, 2).build()
     lost = a_pod(job).ended(1, 4, message=PEER_LOST)
-    plan = plan_of(view_of(job, lost, a_pod(job, index=1).running(), seconds=5))
-    assert plan.status is not None
+    assert plan_of(view_of(job, lost, a_pod(job, index=1).running(), seconds=5)).status
 
 
 def test_a_deadline_does_not_wait():
     view = seen(worker(1, 1, 4, PEER_LOST), seconds=6)
     view.observed.job["spec"]["activeDeadlineSeconds"] = 2
     view.observed.job["status"]["startTime"] = at(0).strftime("%Y-%m-%dT%H:%M:%SZ")
-    assert plan_of(view).status is not None
+    assert plan_of(view).status
 
 
 def test_of_an_elastic_job_the_same_one_is_named_where_too_few_live():
     job = a_job().with_elastic_workers(2, 2, 2).build()
     lost = a_pod(job, index=1).ended(1, 4, message=PEER_LOST)
-    plan = plan_of(view_of(job, lost, a_pod(job).ended(1, 5, message=BAD_BATCH), seconds=6))
-    assert plan.status is not None
-    (record,) = plan.status["status"]["failures"]
-    assert record["pod"] == "train-worker-0"
+    assert named(view_of(job, lost, a_pod(job).ended(1, 5, message=BAD_BATCH), seconds=6)) == (
+        "train-worker-0"
+    )

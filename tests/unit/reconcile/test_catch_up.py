@@ -30,17 +30,12 @@ def uids(world: World) -> set[str]:
 def test_status_follows_the_pods_of_a_later_attempt(world):
     restore(world)
     before = uids(world)
-    world.settle()
+    assert 0 < (world.settle().requeue_after or 0) <= BEHIND_SECONDS
     assert world.status()["attempt"] == 1
     world.after(BEHIND_SECONDS)
     assert (world.phase(), world.status()["attempt"]) == ("Running", 2)
     assert world.status()["restartCount"] == 1
     assert uids(world) == before
-
-
-def test_the_pass_is_repeated_for_it(world):
-    restore(world)
-    assert 0 < (world.work().requeue_after or 0) <= BEHIND_SECONDS
 
 
 def test_a_job_whose_later_attempt_has_ended_well_is_complete(world):

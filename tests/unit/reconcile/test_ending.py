@@ -86,9 +86,12 @@ def of(code: int, fields: dict[str, Any], **template: Any) -> tuple[View, str, s
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_end_is_told_in_one_sentence(name):
+def test_end_is_told_in_one_sentence_also_once_the_pod_is_gone(name):
     code, fields, text = ENDS[name]
-    assert of(code, fields)[1] == f"train-worker-0 on node-1 {text}"
+    view, sentence, _ = of(code, fields)
+    assert sentence == f"train-worker-0 on node-1 {text}"
+    incident = Incident(Reason.POD_FAILED, sentence, True, pod=view.pods["train-worker-0"])
+    assert describe_record(build_failure(view, incident)) == sentence
 
 
 @pytest.mark.parametrize("name", [name for name in ENDS if "message" in ENDS[name][1]])
@@ -104,14 +107,6 @@ def test_record_begins_with_what_says_why(name):
 def test_record_of_a_pod_without_a_log_says_how_it_ended(name):
     code, fields, text = ENDS[name]
     assert of(code, fields)[2] == text
-
-
-@pytest.mark.parametrize("name", ENDS)
-def test_record_of_a_pod_that_is_gone_gives_the_same_sentence(name):
-    code, fields, _ = ENDS[name]
-    view, sentence, _ = of(code, fields)
-    incident = Incident(Reason.POD_FAILED, sentence, True, pod=view.pods["train-worker-0"])
-    assert describe_record(build_failure(view, incident)) == sentence
 
 
 def test_record_of_a_pod_that_the_cluster_ended_says_so():

@@ -4,9 +4,9 @@ import pytest
 
 from api.constants import Reason, Role
 from api.objects import Raw
-from reconcile.failure.incident import Incident, build_failure, find_incident
+from reconcile.failure.incident import build_failure, find_incident
 from reconcile.model.view import View
-from tests.memory.builders import PodBuilder, a_config_map, a_job, a_pod, view_of
+from tests.memory.builders import PodBuilder, a_config_map, a_job, a_pod, incident_of, view_of
 
 JOB = a_job().with_ps(1).with_workers(2).build()
 ENDPOINTS, MOVED = "PADDLE_TRAINER_ENDPOINTS", Reason.ADDRESS_CHANGED
@@ -22,12 +22,6 @@ EVICTED = a_pod(JOB).ended(143).with_condition("DisruptionTarget")
 GOING = a_pod(JOB).running().deleting().with_condition("DisruptionTarget")
 LOST = a_pod(JOB).ended(143).with_condition("DisruptionTarget", reason="DeletionByTaintManager")
 NOT_ADMITTED = a_pod(JOB).bound().with_status(phase="Failed", reason="OutOfcpu")
-
-
-def incident_of(view: View) -> Incident:
-    incident = find_incident(view)
-    assert incident is not None
-    return incident
 
 
 def started(*pods: PodBuilder, policy: Raw | None = None) -> View:

@@ -190,14 +190,6 @@ def test_least_members_follow_the_replicas(world):
     assert world.get("PodGroup", OWN)["spec"]["minMember"] == 2
 
 
-def test_own_group_that_is_deleted_comes_back(world):
-    submit_for_volcano(world, a_job().with_workers(2))
-    world.run()
-    world.remove("PodGroup", OWN)
-    world.settle()
-    assert world.names("PodGroup") == [OWN]
-
-
 @pytest.mark.parametrize("end", ["complete", "suspend"])
 def test_own_group_gives_its_place_back(world, end):
     submit_for_volcano(world, a_job().with_workers(2))

@@ -186,9 +186,17 @@ def test_it_leaves_other_schedulers_and_elastic_jobs_alone(world, name):
     assert world.status()["attempt"] == 1
 
 
-def test_a_program_that_has_started_is_left_alone(world):
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        lambda kubelet: kubelet.restart("train-worker-0"),
+        lambda kubelet: kubelet.refuse_to_bind("train-worker-1", "", reason="SchedulingGated"),
+    ],
+    ids=["a program has started", "a scheduling gate"],
+)
+def test_it_holds_them_where_more_than_room_is_missing(world, meanwhile):
     place_one(world, a_job().with_workers(2))
-    world.kubelet.restart("train-worker-0")
+    meanwhile(world.kubelet)
     world.after(86400)
     assert world.status()["attempt"] == 1
 
@@ -208,14 +216,6 @@ def test_a_wrong_image_ends_it_as_soon_as_any_other_job(world, error):
     world.after(IMAGES[error])
     assert world.condition(Condition.FAILED)["reason"] == "ImageError"
     assert "no such image" in world.condition(Condition.FAILED)["message"]
-
-
-def test_pods_with_a_scheduling_gate_are_not_meant(world):
-    place_one(world, a_job().with_workers(2))
-    gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
-    world.change("Pod", "train-worker-1", lambda pod: pod["status"].update(conditions=[gated]))
-    world.after(86400)
-    assert world.status()["attempt"] == 1
 
 
 def test_suspended_it_waits_for_nothing(world):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from api.objects import format_time
+from api.objects import format_time, name_of
 from reconcile.model.plan import Plan, Refusal
 from reconcile.reconcile import reconcile
 from tests.memory.builders import NOW, a_job, stamp
@@ -60,6 +60,18 @@ def test_pod_deleted_before_the_start_comes_back(world):
     world.settle()
     assert len(world.names("Pod")) == 2
     assert world.status()["attempt"] == 1
+
+
+@pytest.mark.parametrize("kind", ["Service", "ConfigMap", "PodGroup"])
+def test_child_that_is_deleted_comes_back(world, kind):
+    world.volcano_served = True
+    world.run(a_job().with_workers(1).with_spec(intranet="Service", schedulingPolicy={}))
+    (before,) = world.of_kind(kind)
+    world.remove(kind, name_of(before))
+    world.settle()
+    (after,) = world.of_kind(kind)
+    assert name_of(after) == name_of(before)
+    assert (after.get("spec"), after.get("data")) == (before.get("spec"), before.get("data"))
 
 
 def test_foreign_object_is_left_alone(world):

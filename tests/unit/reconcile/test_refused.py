@@ -20,7 +20,7 @@ def test_invalid_child_ends_the_job_with_the_servers_words(world):
     refuse(world, "Pod", "train-worker-0")
     world.begin(a_job().with_workers(2))
     assert world.condition("Pending")["reason"] == "InvalidSpec"
-    world.after(GRACE_SECONDS - 1)
+    assert world.after(GRACE_SECONDS - 1).requeue_after == 1
     assert world.phase() == "Pending"
     world.after(1)
     failed = world.condition("Failed")
@@ -29,13 +29,6 @@ def test_invalid_child_ends_the_job_with_the_servers_words(world):
     (failure,) = world.status()["failures"]
     assert (failure["pod"], failure["role"], failure["index"]) == ("train-worker-0", "worker", 0)
     assert failure["message"] == failed["message"]
-
-
-def test_pass_after_the_grace_comes_by_itself(world):
-    refuse(world, "Pod", "train-worker-0")
-    world.begin(a_job().with_workers(1))
-    world.advance(GRACE_SECONDS - 1)
-    assert world.settle().requeue_after == 1
 
 
 @pytest.mark.parametrize(

@@ -80,14 +80,6 @@ def test_config_map_waits_for_every_address(pod, ready):
     assert all_have_addresses(view) == ready
 
 
-def test_config_map_that_is_deleted_comes_back(world):
-    world.run(a_job().with_workers(2))
-    before = world.get("ConfigMap", "train")["data"]
-    world.remove("ConfigMap", "train")
-    world.settle()
-    assert world.get("ConfigMap", "train")["data"] == before
-
-
 @pytest.mark.parametrize(("size", "name"), [(131_000, None), (131_001, "LIST")])
 def test_value_that_the_kernel_refuses_is_found(size, name):
     assert oversized_variable({"LIST": "x" * size}) == name

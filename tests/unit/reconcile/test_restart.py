@@ -8,8 +8,7 @@ from api.constants import ANNOTATION_KEEP_LOGS, ANNOTATION_RESTARTED_AT
 from api.status import MAX_AVOID_NODES
 from reconcile.attempt.in_place import find_exhausted_in_place
 from reconcile.attempt.restart import answer_incident, restart_delay
-from reconcile.failure.incident import find_incident
-from tests.memory.builders import a_job, a_pod, at, view_of
+from tests.memory.builders import a_job, a_pod, at, incident_of, view_of
 from tests.memory.world import World
 
 WORKER = "train-worker-0"
@@ -63,9 +62,7 @@ def test_culprits_log_is_kept_where_the_job_asks_for_it(limit):
     job = a_job().with_workers(2).with_spec(backoffLimit=limit)
     raw = job.with_metadata(annotations={ANNOTATION_KEEP_LOGS: "true"}).build()
     view = view_of(raw, a_pod(raw).running().build(), a_pod(raw, index=1).ended(3).build())
-    incident = find_incident(replace(view, now=at(60)))
-    assert incident
-    kept = answer_incident(view, incident).keep_log
+    kept = answer_incident(view, incident_of(replace(view, now=at(60)))).keep_log
     assert kept
     assert kept.pod == "train-worker-1"
 

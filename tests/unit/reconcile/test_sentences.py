@@ -10,7 +10,6 @@ import pytest
 
 from api.constants import WAITS, Reason
 from api.objects import Raw
-from api.status import JobCondition
 from pdj.explain import english
 from reconcile.build.workload import build_workload
 from reconcile.model.hold import MAX_NEXT_CHARACTERS, Hold
@@ -25,6 +24,7 @@ from tests.memory.builders import (
     a_template,
     at,
     stamp,
+    status_of,
     view_of,
     wait_of,
 )
@@ -131,25 +131,19 @@ def going(kind: str, **metadata: object) -> Hold:
     """What a deleted job says one child of which stays."""
     metadata = {"name": "train-0123abcd", "uid": "u", "deletionTimestamp": stamp()} | metadata
     children = ({"apiVersion": "v1", "kind": kind, "metadata": metadata},)
-    return told(wait_of(view_of(GONE, pod_groups=children, seconds=60)))
+    return wait_of(view_of(GONE, pod_groups=children, seconds=60))
 
 
 def held_by_former() -> Hold:
     held = {**GONE, "metadata": {**GONE["metadata"], "finalizers": [FINALIZER]}}
-    return told(wait_of(view_of(held, seconds=60)))
-
-
-def told(wait: Hold | None) -> Hold:
-    assert wait is not None
-    return wait
+    return wait_of(view_of(held, seconds=60))
 
 
 def unreadable() -> Hold:
-    job = {**JOB, "status": {"startTime": "noon"}}
-    status = (reconcile(Observed(job), at(0), Settings()).status or {})["status"]
-    pending = JobCondition("Pending", True, status["reason"], status["conditions"][0]["message"])
-    cause, _, next_step = pending.message.partition("; next: ")
-    return Hold(Reason(pending.reason), cause, next_step)
+    observed = Observed({**JOB, "status": {"startTime": "noon"}})
+    status = status_of(reconcile(observed, at(0), Settings()))
+    cause, _, next_step = status["conditions"][0]["message"].partition("; next: ")
+    return Hold(Reason(status["reason"]), cause, next_step)
 
 
 def full_ports() -> View:

@@ -25,13 +25,6 @@ def test_service_survives_an_attempt(world):
     assert world.get("Service", "train-worker-0") == before
 
 
-def test_service_that_is_deleted_comes_back(world):
-    world.run(a_job().with_workers(1).with_spec(**SERVICE))
-    world.remove("Service", "train-worker-0")
-    world.settle()
-    assert world.names("Service") == ["train-worker-0"]
-
-
 def test_service_of_a_worker_that_is_no_more_goes(world):
     world.begin(a_job().with_workers(2).with_spec(suspend=True, **SERVICE))
     world.amend(suspend=False)

@@ -4,7 +4,7 @@ import pytest
 
 from reconcile.children.slow_create import SPEAKS_SECONDS
 from reconcile.model.plan import Refusal
-from tests.memory.builders import a_job, plan_of, view_of
+from tests.memory.builders import a_job, plan_of, status_of, view_of
 
 SLOW = Refusal("Pod", "other-worker-3", "InternalError", "webhook: deadline exceeded", 500)
 OWN = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota", 403)
@@ -15,8 +15,7 @@ def test_other_jobs_say_so_before_they_try_and_try_soon():
     plan = plan_of(view_of(JOB, slow_create=SLOW, slow_seconds=1))
     assert (plan.creates, plan.requeue_after) == ((), 2)
     assert [each.name for each in plan.assumed] == ["train-worker-0"]
-    assert plan.status is not None
-    assert "Pod train-worker-0: webhook" in plan.status["status"]["message"]
+    assert "Pod train-worker-0: webhook" in status_of(plan)["message"]
     later = plan_of(
         view_of(JOB, slow_create=SLOW, slow_seconds=3, refusals=plan.assumed, refused_seconds=2)
     )
@@ -42,5 +41,4 @@ def test_a_job_that_would_create_nothing_now_says_what_it_waits_for_itself():
     job = JOB.with_spec(schedulingPolicy={})
     plan = plan_of(view_of(job, slow_create=SLOW))
     assert not plan.assumed
-    assert plan.status is not None
-    assert plan.status["status"]["reason"] == "PodGroupUnavailable"
+    assert status_of(plan)["reason"] == "PodGroupUnavailable"

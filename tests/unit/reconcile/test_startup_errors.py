@@ -10,7 +10,7 @@ from reconcile.children.startup_errors import await_startup
 from reconcile.model.hold import Hold
 from reconcile.model.move import Move
 from reconcile.model.view import View
-from tests.memory.builders import a_config_map, a_job, a_pod, plan_of, stamp, view_of
+from tests.memory.builders import a_config_map, a_job, a_pod, plan_of, stamp, status_of, view_of
 
 JOB = a_job().with_workers(1).build()
 CONFIG, IMAGE = "(--config-error-after)", "(--image-error-after)"
@@ -119,9 +119,7 @@ def test_grace_counts_from_when_the_job_first_tells_of_the_error(reason, message
     assert end_of(view) is None
     assert wait_of(view).seconds == grace
     job = copy.deepcopy(JOB)
-    patch = plan_of(view).status
-    assert patch is not None
-    job["status"] = patch["status"]
+    job["status"] = status_of(plan_of(view))
     assert job["status"]["reason"] == cause
     early = view_of(job, pod, seconds=3000 + grace - 1, config_maps=maps)
     assert end_of(early) is None
@@ -142,9 +140,8 @@ def test_what_the_job_told_of_before_does_not_count(job):
     view = view_of(job, pod, seconds=3000)
     assert end_of(view) is None
     assert wait_of(view).seconds == 600
-    patch = plan_of(view).status
-    assert patch is not None
-    (pending,) = [each for each in patch["status"]["conditions"] if each["type"] == "Pending"]
+    conditions = status_of(plan_of(view))["conditions"]
+    (pending,) = [each for each in conditions if each["type"] == "Pending"]
     assert pending["lastTransitionTime"] == stamp(3000)
 
 

@@ -4,9 +4,16 @@ import pytest
 
 from api.objects import Raw
 from reconcile.children.terminating import await_leavers
-from reconcile.model.plan import Observed, Settings
-from reconcile.reconcile import reconcile
-from tests.memory.builders import a_job, a_pod, at, hold_of, stamp, view_of, wait_of
+from tests.memory.builders import (
+    a_job,
+    a_pod,
+    hold_of,
+    plan_of,
+    stamp,
+    status_of,
+    view_of,
+    wait_of,
+)
 
 PROTECTION = "scheduling.k8s.io/podgroup-protection"
 DELETED = (
@@ -80,17 +87,13 @@ def test_job_without_children_or_another_finalizer_waits_for_nothing():
 
 def test_job_says_so_with_one_write():
     children = (group(finalizers=[PROTECTION]),)
-    first = reconcile(Observed(JOB, pod_groups=children), at(0), Settings())
-    assert first.status is not None
-    assert first.status["status"]["phase"] == "Terminating"
-    assert first.requeue_after == 12
-    job = {**JOB, "status": first.status["status"]}
-    told = reconcile(Observed(job, pod_groups=children), at(12), Settings()).status
-    assert told is not None
-    assert told["status"]["reason"] == "ChildrenTerminating"
-    merged = {**job, "status": {**job["status"], **told["status"]}}
-    later = reconcile(Observed(merged, pod_groups=children), at(3600), Settings())
-    assert later.status is None
+    first = plan_of(view_of(JOB, pod_groups=children))
+    status = status_of(first)
+    assert (status["phase"], first.requeue_after) == ("Terminating", 12)
+    told = status_of(plan_of(view_of({**JOB, "status": status}, pod_groups=children, seconds=12)))
+    assert told["reason"] == "ChildrenTerminating"
+    job = {**JOB, "status": {**status, **told}}
+    assert plan_of(view_of(job, pod_groups=children, seconds=3600)).status is None
 
 
 def test_pod_of_the_last_attempt_that_stays_is_named():
@@ -103,10 +106,8 @@ def test_pod_of_the_last_attempt_that_stays_is_named():
 
 
 def test_no_pod_starts_beside_children_of_a_former_job():
-    job = a_job().with_workers(2).build()
-    seen = Observed(job, former_children=("ConfigMap train", "Pod train-worker-1"))
-    plan = reconcile(seen, at(0), Settings())
+    job = a_job().with_workers(2)
+    plan = plan_of(view_of(job, former_children=("ConfigMap train", "Pod train-worker-1")))
     assert not plan.creates
-    assert plan.status is not None
-    assert "ConfigMap train of a former job of this name" in plan.status["status"]["message"]
-    assert reconcile(Observed(job), at(0), Settings()).creates
+    assert "ConfigMap train of a former job of this name" in status_of(plan)["message"]
+    assert plan_of(view_of(job)).creates

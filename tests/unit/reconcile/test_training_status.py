@@ -13,7 +13,7 @@ from reconcile.model.plan import Settings
 from reconcile.model.training import Reading
 from reconcile.reconcile import reconcile
 from reconcile.words.progress import Checkpoint, Line, Progress, ProgressReader
-from tests.memory.builders import NOW, JobBuilder, a_job, a_pod, at, stamp, view_of
+from tests.memory.builders import NOW, JobBuilder, a_job, a_pod, at, stamp, status_of, view_of
 from tests.memory.world import merge
 
 READ = Progress(
@@ -202,5 +202,5 @@ def test_a_job_that_does_not_run_keeps_what_was_read_before(job):
     job.read(READ)
     view = view_of(job.job, training=Reading(READ._replace(step=9999), 1))
     plan = reconcile(view.observed, NOW + timedelta(seconds=600), Settings(progress=True))
-    assert plan.status is not None and plan.status["status"]["phase"] == "Pending"
-    assert "progress" not in plan.status["status"]
+    assert status_of(plan)["phase"] == "Pending"
+    assert "progress" not in status_of(plan)

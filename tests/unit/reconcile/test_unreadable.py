@@ -12,7 +12,7 @@ from api.objects import Raw
 from api.status import status_schema
 from reconcile.model.plan import Observed, Plan, Settings
 from reconcile.reconcile import reconcile
-from tests.memory.builders import a_job, a_pod, at, stamp
+from tests.memory.builders import a_job, a_pod, at, stamp, status_of
 
 Path = tuple[str | int, ...]
 JOB = a_job().with_workers(2).build()
@@ -95,10 +95,9 @@ def test_message_names_the_field(status, message):
 
 
 def test_other_conditions_and_fields_stay():
-    plan = plan_of({**STORED, "phase": "Running", "startTime": "noon"})
-    assert plan.status is not None
-    assert plan.status["status"].keys() == {"conditions", "reason", "message"}
-    assert RUNNING in plan.status["status"]["conditions"]
+    written = status_of(plan_of({**STORED, "phase": "Running", "startTime": "noon"}))
+    assert written.keys() == {"conditions", "reason", "message"}
+    assert RUNNING in written["conditions"]
 
 
 def test_it_is_told_once():
