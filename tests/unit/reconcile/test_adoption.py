@@ -103,20 +103,8 @@ def test_running_job_keeps_its_pods_and_completes(world):
     world.keep_up()
     assert world.phase() == "Completed"
     assert "restartCount" not in world.status()
-
-
-@pytest.mark.parametrize(
-    ("policy", "left"),
-    [("Never", PODS), ("Always", []), ("OnFailure", PODS), ("OnCompletion", [])],
-)
-def test_pods_are_cleaned_as_the_spec_says(world, policy, left):
-    world.leave(the_job().with_spec(cleanPodPolicy=policy))
-    world.take_over()
-    world.kubelet.end_all("worker")
-    world.keep_up()
     world.kubelet.reap_all()
-    assert world.phase() == "Completed"
-    assert world.names("Pod") == left
+    assert world.names("Pod") == []
 
 
 def test_pods_that_ended_while_no_operator_looked_complete_the_job(world):

@@ -20,8 +20,16 @@ FAIL_ON_DISRUPTED = {
 }
 EVICTED = a_pod(JOB).ended(143).with_condition("DisruptionTarget")
 GOING = a_pod(JOB).running().deleting().with_condition("DisruptionTarget")
-LOST = a_pod(JOB).ended(143).with_condition("DisruptionTarget", reason="DeletionByTaintManager")
-NOT_ADMITTED = a_pod(JOB).bound().with_status(phase="Failed", reason="OutOfcpu")
+
+
+def disrupted(reason: str, status: str = "True") -> PodBuilder:
+    """A pod that the cluster has ended for this reason."""
+    return a_pod(JOB).ended(143).with_condition("DisruptionTarget", status, reason=reason)
+
+
+def failed(reason: str) -> PodBuilder:
+    """A pod that its node has ended, or not taken."""
+    return a_pod(JOB).bound().with_status(phase="Failed", reason=reason)
 
 
 def started(*pods: PodBuilder, policy: Raw | None = None) -> View:
@@ -41,11 +49,16 @@ ENDS = {
     "101": (a_pod(JOB).ended(101), None, Reason.TRAINER_ASKED_RESTART, False, False),
     "102": (a_pod(JOB).ended(102), None, Reason.TRAINER_ASKED_RESTART, False, False),
     "evicted": (EVICTED, None, Reason.POD_EVICTED, False, False),
-    "node-lost": (LOST, None, Reason.NODE_LOST, False, False),
+    "node-lost": (disrupted("DeletionByTaintManager"), None, Reason.NODE_LOST, False, False),
+    "node-gone": (disrupted("DeletionByPodGC"), None, Reason.NODE_LOST, False, False),
+    "preempted": (disrupted("PreemptionByScheduler"), None, Reason.POD_EVICTED, False, False),
+    "not-disrupted": (disrupted("", "False"), None, Reason.POD_FAILED, True, False),
     "evicted-counts": (EVICTED, COUNT_DISRUPTED, Reason.POD_FAILED, True, False),
     "fail-job": (a_pod(JOB).ended(42), FAIL_ON_42, Reason.POD_FAILURE_POLICY, False, True),
     "ignore": (a_pod(JOB).ended(1), IGNORE_1, Reason.FAILURE_POLICY_IGNORE, False, False),
-    "not-admitted": (NOT_ADMITTED, None, Reason.POD_EVICTED, False, False),
+    "not-admitted": (failed("OutOfcpu"), None, Reason.POD_EVICTED, False, False),
+    "evicted-by-its-node": (failed("Evicted"), None, Reason.POD_EVICTED, False, False),
+    "its-own-deadline": (failed("DeadlineExceeded"), None, Reason.POD_FAILED, True, False),
     "while-it-goes": (GOING, None, Reason.POD_EVICTED, False, False),
     "while-it-goes-counts": (GOING, COUNT_DISRUPTED, Reason.POD_EVICTED, True, False),
     "while-it-goes-fails": (GOING, FAIL_ON_DISRUPTED, Reason.POD_FAILURE_POLICY, False, True),
@@ -64,14 +77,8 @@ def test_end_of_a_pod_is_judged(pod, policy, reason, is_charged, is_fatal):
 @pytest.mark.parametrize("code", [0, 1, 15, 143, 137])
 def test_pod_being_deleted_is_never_charged(code):
     incident = find_incident(started(a_pod(JOB).ended(code).deleting()))
-    assert incident is None or (incident.reason, incident.is_charged) == (
-        Reason.POD_VANISHED,
-        False,
-    )
-
-
-def test_pod_that_ended_well_may_be_deleted():
-    assert find_incident(started(a_pod(JOB).ended(0).deleting())) is None
+    found = incident and (incident.reason, incident.is_charged)
+    assert found == ((Reason.POD_VANISHED, False) if code else None)
 
 
 def test_first_to_end_is_the_cause():

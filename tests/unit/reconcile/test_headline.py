@@ -88,12 +88,19 @@ def test_end_is_told_with_one_write(world, code, phase, reason):
     assert (world.phase(), headline(world)[0]) == (phase, reason)
 
 
-def test_job_that_ended_under_an_older_operator_is_not_written(world):
+@pytest.mark.parametrize(
+    ("code", "phase"), [(None, "Running"), (0, "Completed"), (1, "Failed")], ids=str
+)
+def test_settled_job_of_an_older_operator_is_not_written(world, code, phase):
     world.run(a_job().with_workers(1))
-    world.kubelet.see_end("train-worker-0", 0)
-    job = world.job()
-    kept = {k: v for k, v in world.status().items() if k not in ("reason", "message")}
-    kept["conditions"] = [c for c in kept["conditions"] if c["type"] != Condition.FINISHED]
-    world.put({**job, "status": kept})
+    if code is not None:
+        world.kubelet.see_end("train-worker-0", code)
+        world.kubelet.reap_all()
+        world.settle()
+    later = () if code is None else ("reason", "message")
+    kept = {k: v for k, v in world.status().items() if k not in later}
+    newer = (Condition.FINISHED, "Reconciling", "Stalled")
+    kept["conditions"] = [c for c in kept["conditions"] if c["type"] not in newer]
+    world.put({**world.job(), "status": kept})
     assert writes_nothing(world.settle())
-    assert world.status() == kept
+    assert (world.phase(), world.status()) == (phase, kept)

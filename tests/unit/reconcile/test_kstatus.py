@@ -1,10 +1,7 @@
 """Reconciling and Stalled: what Flux, Helm 4 and kpt make of a job by kstatus's rules."""
 
-import pytest
-
 from api.objects import Raw
 from tests.memory.builders import a_job
-from tests.memory.world import writes_nothing
 
 
 def judge(job: Raw) -> str:
@@ -67,22 +64,3 @@ def test_a_change_of_the_spec_is_observed(world):
     assert judge(world.job()) == "InProgress"
     world.settle()
     assert judge(world.job()) == "Current"
-
-
-@pytest.mark.parametrize("phase", ["Running", "Failed"])
-def test_an_upgrade_writes_nothing_to_settled_jobs(world, phase):
-    world.run(a_job().with_workers(1))
-    if phase == "Failed":
-        world.kubelet.see_end("train-worker-0", 3)
-    world.kubelet.reap_all()
-    world.settle()
-
-    def without_kstatus(job: Raw) -> None:
-        kept = [
-            c for c in job["status"]["conditions"] if c["type"] not in ("Reconciling", "Stalled")
-        ]
-        job["status"]["conditions"] = kept
-
-    world.change("PaddleJob", "train", without_kstatus)
-    assert world.phase() == phase
-    assert writes_nothing(world.work())

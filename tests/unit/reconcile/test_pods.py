@@ -3,7 +3,6 @@
 import pytest
 
 from api.constants import Role
-from api.trainer import trainer_name
 from reconcile.model.pods import PodState, PodView, view_pod
 from tests.memory.builders import PodBuilder, a_job, a_pod
 
@@ -61,48 +60,6 @@ STATES = {
 @pytest.mark.parametrize(("pod", "state"), STATES.values(), ids=STATES)
 def test_trainer_decides_the_state(pod, state):
     assert view(pod).state is state
-
-
-@pytest.mark.parametrize(
-    ("names", "trainer"),
-    [
-        pytest.param(["logs", "paddle"], "paddle", id="by-name"),
-        pytest.param(["main", "logs"], "main", id="else-the-first"),
-        pytest.param([], "paddle", id="none"),
-    ],
-)
-def test_trainer_is_named_paddle_or_the_first(names, trainer):
-    assert trainer_name({"containers": [{"name": name} for name in names]}) == trainer
-
-
-DISRUPTIONS = {
-    "own-exit": (a_pod(JOB).ended(1), False, False),
-    "preempted": (
-        a_pod(JOB).ended(143).with_condition("DisruptionTarget", reason="PreemptionByScheduler"),
-        True,
-        False,
-    ),
-    "node-gone": (
-        a_pod(JOB).ended(143).with_condition("DisruptionTarget", reason="DeletionByPodGC"),
-        True,
-        True,
-    ),
-    "false": (a_pod(JOB).ended(1).with_condition("DisruptionTarget", "False"), False, False),
-    "full": (a_pod(JOB).bound().with_status(phase="Failed", reason="OutOfcpu"), True, False),
-    "evicted": (a_pod(JOB).bound().with_status(phase="Failed", reason="Evicted"), True, False),
-    "its-own-deadline": (
-        a_pod(JOB).bound().with_status(phase="Failed", reason="DeadlineExceeded"),
-        False,
-        False,
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    ("pod", "is_disrupted", "has_lost_node"), DISRUPTIONS.values(), ids=DISRUPTIONS
-)
-def test_cluster_is_told_from_program(pod, is_disrupted, has_lost_node):
-    assert (view(pod).is_disrupted, view(pod).has_lost_node) == (is_disrupted, has_lost_node)
 
 
 def test_failed_init_container_is_the_pods_end():

@@ -114,22 +114,6 @@ def test_no_trainer_starts_with_a_namesakes_config_map(world, owner, phase, reas
     assert world.phase() == "Running"
 
 
-def test_pods_of_a_former_job_are_not_ours(world):
-    """The collector has not come round to them yet; they end as the new job waits."""
-    world.run(a_job(uid="old-uid").with_workers(1))
-    world.kubelet.end("train-worker-0", 0)
-    left = world.get("Pod", "train-worker-0")
-    world.remove("PaddleJob", "train")
-    world.put(left)
-    world.begin(a_job(uid="new-uid").with_workers(1))
-    assert world.phase() == "Pending"
-    assert world.get("Pod", "train-worker-0")["metadata"]["uid"] == left["metadata"]["uid"]
-    world.remove("Pod", "train-worker-0")
-    world.advance(10)
-    world.run()
-    assert world.phase() == "Running"
-
-
 @pytest.mark.parametrize(
     ("manager", "pods"),
     [("example.com/other", []), ("paddlejob.batch.paddlepaddle.org/operator", ["train-worker-0"])],
