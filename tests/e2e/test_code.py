@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.images import EXAMPLES_3, OPERATOR
 from tests.live.lab import Lab
 from tests.live.pdj import Tool, code_maps
-from tests.live.surroundings import ENFORCED, READ_ONLY, RESTRICTED, write_index
+from tests.live.wheel import write_wheel
 
 CHANGE_SECONDS = 3.0
 """For a change of the program. A kubelet looks once a second, and lets a pod go at its second look
@@ -24,6 +24,17 @@ LAUNCH = ("python", "-m", "paddle.distributed.launch", "train.py")
 COMMANDS = {"python": ("python", "train.py"), "launcher": LAUNCH}
 IMPORTS = (
     "import demo, paddle\nprint('trained with', demo.__name__, paddle.ones([2]).sum().item())\n"
+)
+ENFORCED = "pod-security.kubernetes.io/enforce=restricted"
+POD = "spec.worker.template.spec"
+TRAINER = f"{POD}.containers[0]"
+RESTRICTED = (
+    *("--set", f"{POD}.securityContext.runAsNonRoot=true"),
+    *("--set", f"{POD}.securityContext.runAsUser=1000"),
+    *("--set", f"{POD}.securityContext.seccompProfile.type=RuntimeDefault"),
+    *("--set", f"{TRAINER}.securityContext.allowPrivilegeEscalation=false"),
+    *("--set", f'{TRAINER}.securityContext.capabilities={{"drop":["ALL"]}}'),
+    *("--set", f"{TRAINER}.securityContext.readOnlyRootFilesystem=true"),
 )
 
 
@@ -93,8 +104,12 @@ def test_a_restricted_pod_with_a_read_only_root_trains(lab, program, tmp_path):
     (tmp_path / "requirements.txt").write_text("demo\n")
     given = ("--name", "tight", "--code", str(program), "--workers", str(WORKERS))
     packages = ("--requirements", str(tmp_path / "requirements.txt"))
-    index = ("--index-url", write_index(program))
-    words = (*given, *packages, *index, *RESTRICTED, *READ_ONLY, "--backoff-limit", "0", "--wait")
+    place = program / "simple" / "demo"
+    place.mkdir(parents=True)
+    name = write_wheel(place).name
+    (place / "index.html").write_text(f'<a href="{name}">{name}</a>')
+    index = ("--index-url", "file:///workspace/simple")
+    words = (*given, *packages, *index, *RESTRICTED, "--backoff-limit", "0", "--wait")
     done = Tool(lab).run("run", EXAMPLES_3.name, *words, "--", *LAUNCH)
     assert done.code == 0, done
     said = [line for line in done.out.splitlines() if "trained with" in line]

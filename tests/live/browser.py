@@ -5,7 +5,6 @@ tests of the page are skipped.
 """
 
 import contextlib
-import os
 import re
 import shutil
 import signal
@@ -19,7 +18,6 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.live import debian
 from tests.live.pdj import command, environment
 
-PACKAGES = ("chromium", "fonts-noto-cjk")
 FONT = "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc"
 ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
 """As root there is no sandbox, and little shared memory in a container."""
@@ -33,13 +31,8 @@ def program() -> str | None:
 
 def install() -> str:
     """Install the browser where this is Debian and its user may; what is missing then."""
-    if (
-        shutil.which("apt-get")
-        and os.geteuid() == 0
-        and (wanted := debian.missing("chromium", FONT))
-    ):
-        debian.install(wanted)
-    return "" if program() else f"no browser: the tests of the page need {' and '.join(PACKAGES)}"
+    debian.ensure("chromium", FONT)
+    return "" if program() else "no browser: the tests of the page are skipped"
 
 
 @contextlib.contextmanager
@@ -47,7 +40,7 @@ def browser() -> Iterator[Browser]:
     """A browser; skips the test where there is none."""
     path = program()
     if path is None:
-        pytest.skip(f"chromium is not installed ({' '.join(PACKAGES)})")
+        pytest.skip("chromium is not installed")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield started

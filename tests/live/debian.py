@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 # By a program of the package, or a file of it.
@@ -29,14 +28,18 @@ PACKAGES = {
 
 
 def missing(*programs: str) -> list[str]:
-    """The packages of which a program (all by default) is not there."""
-    wanted = programs or tuple(PACKAGES)
-    return [PACKAGES[each] for each in wanted if not shutil.which(each) and not _is_file(each)]
+    """The packages of which one of these programs is not there."""
+    return [PACKAGES[each] for each in programs if not shutil.which(each) and not _is_file(each)]
 
 
 def main() -> int:
     """Install what is missing, or say why not; apt's exit code."""
-    packages = missing()
+    return ensure(*PACKAGES)
+
+
+def ensure(*programs: str) -> int:
+    """The same of the packages of these programs."""
+    packages = missing(*programs)
     if not packages:
         return 0
     names = " ".join(packages)
@@ -44,11 +47,6 @@ def main() -> int:
         say(f"not installed, so their tests are skipped: {names} (root and apt-get are needed)")
         return 0
     say(f"installing {names} ...")
-    return install(packages)
-
-
-def install(packages: Sequence[str]) -> int:
-    """Install them, as root; apt's exit code."""
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     subprocess.run(["apt-get", "update", "-qq"], env=environment, check=False)
     command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages]

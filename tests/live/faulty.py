@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from api.constants import LABEL_ATTEMPT, LABEL_JOB_NAME
@@ -29,15 +28,6 @@ def only_first(then: str, otherwise: str = "exit 0") -> Raw:
 SLOW_TO_STOP = "trap 'sleep 6; exit 0' TERM; sleep 3600 & wait"
 """It takes its time to stop: of a pod gone at once, a busy operator does not see why it went."""
 SAVES = only_first(SLOW_TO_STOP)
-
-
-def until_told(folder: Path, before: str = "true", after: str = "true") -> Raw:
-    """A trainer that runs until the test has seen it run and makes a file `end` in the folder."""
-    mounts = [{"name": "told", "mountPath": "/told"}]
-    script = f"{before}; until test -e /told/end; do sleep 0.1; done; {after}"
-    template = shell(script, volumeMounts=mounts)
-    template["spec"]["volumes"] = [{"name": "told", "hostPath": {"path": str(folder)}}]
-    return template
 
 
 def hold(lab: Lab, kind: str, name: str) -> None:

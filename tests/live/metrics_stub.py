@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import yaml
 
 from localcluster import Cluster
-from localcluster.client.pki import Authority
+from localcluster.machine.ports import HOST
+from tests.live.certificates import write_certificate
 
-HOST = "127.0.0.1"
 GROUP = "metrics.k8s.io"
 API = f"/apis/{GROUP}/v1beta1"
 NAMESPACE = "kube-system"
@@ -32,12 +32,9 @@ class MetricsStub:
     def __init__(self, cluster: Cluster, folder: Path, cpu: str) -> None:
         self._cluster = cluster
         self.cpu = cpu
-        authority = Authority()
-        pair = authority.issue(SERVICE, [f"{SERVICE}.{NAMESPACE}.svc"], [HOST])
-        chain = folder / "metrics-stub.pem"
-        chain.write_bytes(pair.certificate + pair.key)
+        made = write_certificate(folder)
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(chain)
+        tls.load_cert_chain(made.certificate, made.key)
         self._server = ThreadingHTTPServer((HOST, 0), _handler_of(self))
         self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, name=SERVICE)

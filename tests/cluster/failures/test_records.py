@@ -1,15 +1,12 @@
 """What a failure leaves behind: a record in status, conditions, a few Events, and `describe`."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from api.objects import Raw, parse_time
-from tests.live.faulty import until_told
 from tests.live.history import History
 from tests.live.lab import CORE, Lab, paddle_job, shell
 
+UNTIL_TOLD = shell("until test -e /end; do sleep 0.1; done")
 LAST_WORDS = "RuntimeError: loss is nan"
 CRASHES = shell(f"echo epoch 1 begins; echo {LAST_WORDS} >&2; exit 3")
 TALKS = shell("i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; exit 4")
@@ -49,14 +46,14 @@ ENDS: dict[str, Raw] = {
 
 
 @pytest.fixture(scope="module")
-def jobs(module_lab: Lab, pod_history: History, tmp_path_factory: Any) -> Lab:
+def jobs(module_lab: Lab, pod_history: History) -> Lab:
     """Jobs that fail in every way, and one that ends well once it is seen to run."""
-    folder: Path = tmp_path_factory.mktemp("told")
     for name, template in FAILING.items():
         module_lab.submit(paddle_job(name, {"worker": (1, template)}, cleanPodPolicy="Always"))
-    module_lab.submit(paddle_job("well", {"worker": (2, until_told(folder))}))
+    module_lab.submit(paddle_job("well", {"worker": (2, UNTIL_TOLD)}))
     module_lab.wait_phase("well", "Running")
-    (folder / "end").touch()
+    for pod in module_lab.pod_names("well"):
+        module_lab.kubectl("exec", pod, "--", "touch", "/end")
     return module_lab
 
 
