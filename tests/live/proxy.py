@@ -124,15 +124,13 @@ class FaultProxy:
     """Passes requests on; `after_write` is called with the number of each write once it is done.
 
     The call comes after the API server has answered and before the operator hears of it. Returns
-    True to let the answer through, False to cut the connection instead. `before_request` is called
-    with method and path before a request is passed on; it may take its time, and returns the same.
+    True to let the answer through, False to cut the connection instead.
     """
 
     def __init__(
         self,
         cluster: Cluster,
         after_write: Callable[[int], bool] = lambda _: True,
-        before_request: Callable[[str, str], bool] = lambda _method, _path: True,
         token: str = "",
         certificate: Certificate | None = None,
     ) -> None:
@@ -145,7 +143,6 @@ class FaultProxy:
         """So long a new TLS connection waits for its handshake."""
         self._tls = ssl.create_default_context(cafile=str(cluster.plane.ca_file))
         self.after_write = after_write
-        self._before_request = before_request
         self._lock = threading.Lock()
         """Guards all that follows."""
         self._writes = 0
@@ -297,9 +294,6 @@ class FaultProxy:
         passed = {name: handler.headers[name] for name in PASSED if name in handler.headers}
         headers = {**passed, "Authorization": f"Bearer {self._token}"}
         method, body = handler.command or "", _drain(handler)
-        if not self._before_request(method, handler.path):
-            handler.close_connection = True
-            return
         connection.request(method, handler.path, body, headers)
         response = connection.getresponse()
         if not self._lets_through(method, handler.path, response):

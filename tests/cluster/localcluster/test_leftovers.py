@@ -15,6 +15,7 @@ from localcluster.cluster import components
 from localcluster.cluster.components import API_SERVER, COMPONENTS, SCHEDULER
 from localcluster.machine import clock
 from localcluster.machine.errors import StartError
+from localcluster.machine.statefolder import claim
 from tests.live.processes import command_lines, processes_in
 
 DEADLINE_SECONDS = 120.0
@@ -89,8 +90,9 @@ def test_temporary_state_of_a_killed_owner_goes_with_the_next_start(tmp_path, mo
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     stale = tmp_path / f"localcluster-{os.getuid()}" / "cluster-stale"
     stale.mkdir(parents=True)
-    with Cluster(ClusterConfig(nodes=0)):
-        assert not stale.exists()
+    folder = claim(None)
+    assert not stale.exists()
+    folder.release()
     assert [each.name for each in stale.parent.iterdir()] == ["lock"]
 
 

@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from localcluster.machine import clock
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import CRD, install_crd
 from tests.live.processes import listening_ports
-from tests.live.proxy import FaultProxy, audit_entries
+from tests.live.proxy import FaultProxy, audit_entries, cut
 
 ROOT = Path(__file__).parents[3]
 HAND_OVER_SECONDS = 9.0
@@ -260,18 +261,18 @@ class NearMiss:
     renewed_at: float = 0.0
     is_armed: threading.Event = field(default_factory=threading.Event)
 
-    def __call__(self, method: str, path: str) -> bool:
-        """Whether a request may pass; returns late where it is to pass late."""
-        if "/leases/" not in path or not self.is_armed.is_set():
-            return True
+    def __call__(self, handler: BaseHTTPRequestHandler) -> bool:
+        """What a proxy does with requests for Leases: passes them on late, or cuts them."""
+        if not self.is_armed.is_set():
+            return False
         if not self.renewed_at:
             self.renewed_at = clock.monotonic()
         elif self.seconds() < self.cut_until:
             self.wait_until(self.held_until)
-            return False
-        elif method == "PUT":
+            return cut(handler)
+        elif handler.command == "PUT":
             self.wait_until(self.answered_at)
-        return True
+        return False
 
     def seconds(self) -> float:
         return clock.monotonic() - self.renewed_at if self.renewed_at else 0.0
@@ -294,7 +295,7 @@ def test_jobs_submitted_while_a_renewal_came_too_late_get_their_pods(
     tmp_path: Path,
     near_miss: NearMiss,
 ) -> None:
-    with closing(FaultProxy(plane, before_request=near_miss)) as proxy:
+    with closing(FaultProxy(plane)) as proxy, proxy.rule("", "/leases/", near_miss):
         kubeconfig = proxy.write_kubeconfig(tmp_path / "kubeconfig")
         first = start_operator("first", "--leader-elect", "--kubeconfig", str(kubeconfig))
         first.wait_for("working")
@@ -314,10 +315,10 @@ def test_nobody_is_ready_while_nobody_can_lead(plane, lab, start_operator, tmp_p
     hold_lease(plane, 1)
     may_lead = threading.Event()
 
-    def before(method: str, path: str) -> bool:
-        return "/leases/" not in path or method != "PUT" or may_lead.is_set()
+    def renew(handler: BaseHTTPRequestHandler) -> bool:
+        return not may_lead.is_set() and cut(handler)
 
-    with closing(FaultProxy(plane, before_request=before)) as proxy:
+    with closing(FaultProxy(plane)) as proxy, proxy.rule("PUT", "/leases/", renew):
         kubeconfig = proxy.write_kubeconfig(tmp_path / "kubeconfig")
         operator = start_operator("operator", "--leader-elect", "--kubeconfig", str(kubeconfig))
         operator.wait_for("lease_request_failed")
