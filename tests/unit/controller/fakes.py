@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain
 from typing import Any, TypeVar
 
 from controller.workqueue.queue import WorkQueue
@@ -160,19 +161,17 @@ def drop(handler: BaseHTTPRequestHandler) -> None:
 Chunk = bytes | dict[str, Any]
 
 
-def stream(*chunks: Chunk, end: Step | None = None) -> Step:
-    """A chunked answer; a dict is a watch event and its newline. Then `end`, or a proper end."""
-    return stream_of(chunks, end)
+def stream(*chunks: Chunk, more: Iterable[Chunk] = (), end: Step | None = None) -> Step:
+    """A chunked answer; a dict is a watch event and its newline. Then `end`, or a proper end.
 
-
-def stream_of(chunks: Iterable[Chunk], end: Step | None = None) -> Step:
-    """The same, of chunks that may be a long time coming."""
+    Chunks of `more` may be a long time coming.
+    """
 
     def step(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
         handler.send_header("Transfer-Encoding", "chunked")
         handler.end_headers()
-        for chunk in chunks:
+        for chunk in chain(chunks, more):
             data = chunk if isinstance(chunk, bytes) else json.dumps(chunk).encode() + b"\n"
             handler.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
             handler.wfile.flush()

@@ -17,7 +17,7 @@ from controller.work.applier import Applier
 from controller.work.events import EventRecorder
 from controller.work.memory import JobMemory
 from tests.memory.world import merge
-from tests.unit.controller.fakes import Step, reply, status, stream_of
+from tests.unit.controller.fakes import Step, reply, status, stream
 
 Raw = dict[str, Any]
 Fault = Callable[[str, str], Step | None]
@@ -100,7 +100,8 @@ class MemoryApi:
 
     def _list_or_watch(self, collection: str, query: dict[str, list[str]]) -> Step:
         if "watch" in query:
-            return stream_of(self._events_after(int(query["resourceVersion"][0]), collection))
+            version = int(query["resourceVersion"][0])
+            return stream(more=self._events_after(version, collection))
         items = [o for path, o in self.objects.items() if path.rpartition("/")[0] == collection]
         return reply(200, {"items": items, "metadata": {"resourceVersion": str(self._version)}})
 

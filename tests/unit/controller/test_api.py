@@ -26,7 +26,7 @@ from kube.errors import (
     Unreachable,
     YoungKind,
 )
-from tests.unit.controller.fakes import drop, eventually, reply, soon, status, stream, stream_of
+from tests.unit.controller.fakes import drop, eventually, reply, soon, status, stream
 
 LONG_BYTES, PIECE_BYTES = 4 << 20, 4 << 10
 MOST_SECONDS = 0.5
@@ -300,6 +300,6 @@ def test_a_log_that_trickles_is_given_up(client, server, clock):
             clock.step(1)
             yield b"x"
 
-    server.steps[:] = [stream_of(trickle())]
+    server.steps[:] = [stream(more=trickle())]
     with pytest.raises(Silent):
         client.read_log("/log", {"tailLines": 2}, 5.0)

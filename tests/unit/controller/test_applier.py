@@ -291,13 +291,6 @@ def test_a_plan_is_applied_when_the_pod_is_gone_indeed(bench, there):
 # Status, Events, totals
 
 
-def test_a_status_goes_to_the_subresource_of_that_very_job(bench):
-    bench.apply(Plan(status=STATUS))
-    assert bench.api.paths("PATCH") == [f"{JOB_PATH}/status"]
-    assert bench.phase() == "Pending"
-    assert bench.memory.awaits_writes(KEY)
-
-
 CHANGED = {"a namesake": a_job(uid="newer"), "another version": JOB, "gone": None}
 
 
@@ -323,6 +316,8 @@ def test_events_and_totals_follow_a_status_that_was_written(bench, is_written):
     bench.api.fault = lambda method, _: drop if method == "PATCH" and not is_written else None
     result = bench.apply(PLAN)
     assert bench.events() == ["Created"] * is_written
+    assert bench.api.paths("PATCH")[0] == f"{JOB_PATH}/status"
+    assert (bench.phase() == "Pending", bench.memory.awaits_writes(KEY)) == (is_written,) * 2
     created = f'paddlejob_created_total{{mode="PS"}} {float(is_written)}'
     assert created in bench.metrics.exposition("")[0].decode()
     assert bool(result.errors) != is_written

@@ -36,18 +36,15 @@ def waiting(reason="QuotaExceeded", minutes=0, status="True", **more):
 
 def test_waiting_jobs_count_by_mode_and_reason_with_the_longest_wait():
     jobs = a_job("a", status=waiting(minutes=1)), a_job("b", status=waiting(minutes=2))
-    census = a_census(*jobs, a_job("c", status=waiting("BackOff", mode="Heter")))
+    stalled = waiting("NoOutput", minutes=1, phase="Running")
+    stalled["conditions"][0]["type"] = "TrainingStalled"
+    heter = waiting("BackOff", mode="Heter")
+    census = a_census(*jobs, a_job("c", status=heter), a_job("d", status=stalled))
     assert census.waiting[("PS", "QuotaExceeded")] == 2
     assert census.waited_seconds[("PS", "QuotaExceeded")] == 240.0
     assert census.waiting[("Heter", "BackOff")] == 1
-
-
-def test_a_stalled_job_waits():
-    stalled = waiting("NoOutput", minutes=1, phase="Running")
-    stalled["conditions"][0]["type"] = "TrainingStalled"
-    census = a_census(a_job(status=stalled))
-    key = ("PS", "NoOutput")
-    assert (census.waiting[key], census.waited_seconds[key]) == (1, 240.0)
+    assert census.waiting[("PS", "NoOutput")] == 1
+    assert census.waited_seconds[("PS", "NoOutput")] == 240.0
 
 
 @pytest.mark.parametrize("status", [waiting(status="False"), waiting(phase="Failed"), {}])

@@ -35,6 +35,12 @@ def log(written) -> Log:
     return build_log("json", "info", written)
 
 
+def backlog(answers: int) -> Callable[[str], bool]:
+    """Whether jobs wait, for so many questions."""
+    left = iter(range(answers))
+    return lambda _namespace: next(left, None) is not None
+
+
 @pytest.fixture
 def record_while(client, clock, metrics, log) -> Callable[..., EventRecorder]:
     """A recorder, and whether jobs of a namespace wait for a worker meanwhile."""
@@ -151,7 +157,7 @@ def test_a_neighbours_events_are_sent_in_turn(api, recorder, metrics, many):
 
 
 def test_what_is_due_does_not_wait_for_a_later_event_of_a_neighbour(api, clock, record_while):
-    recorder = record_while(Backlog(10**9))
+    recorder = record_while(backlog(10**9))
     record_of(recorder, "first", "a", "b")
     clock.step(DEFER_SECONDS / 2)
     record_of(recorder, "second")
@@ -207,17 +213,6 @@ def test_a_stop_with_a_full_buffer_ends_all_the_same(api, recorder):
     recorder.run()
 
 
-class Backlog:
-    """Whether jobs wait, for so many questions."""
-
-    def __init__(self, answers: int) -> None:
-        self.answers = answers
-
-    def __call__(self, _namespace: str) -> bool:
-        self.answers -= 1
-        return self.answers >= 0
-
-
 @pytest.mark.parametrize(
     ("looks", "seconds"),
     [
@@ -227,7 +222,7 @@ class Backlog:
     ],
 )
 def test_an_event_is_deferred_while_jobs_wait(api, clock, record_while, looks, seconds):
-    send(record_while(Backlog(looks)), event())
+    send(record_while(backlog(looks)), event())
     (sent,) = stored(api)
     assert clock.monotonic() == pytest.approx(seconds, abs=0.11)
     assert sent["firstTimestamp"] == format_time(START)  # when it was recorded
@@ -302,7 +297,7 @@ def test_a_stop_waits_for_no_namespace_whose_events_hang(hung, recorder, clock):
 
 
 def test_a_stop_ends_the_deferring(api, clock, record_while):
-    recorder = record_while(Backlog(10**9))
+    recorder = record_while(backlog(10**9))
     recorder.record(JOB, event())
     recorder.stop()
     recorder.run()

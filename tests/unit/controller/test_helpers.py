@@ -17,11 +17,6 @@ def helpers() -> Iterator[Helpers]:
     helpers.close()
 
 
-def test_the_helpers_and_the_worker_work_side_by_side(helpers):
-    together = threading.Barrier(HELPERS + 1)
-    helpers.map(lambda _: together.wait(10), range(HELPERS + 1))
-
-
 def test_a_worker_does_not_wait_for_what_helpers_do_for_another(helpers):
     end, busy = threading.Event(), threading.Barrier(HELPERS + 2)
     over = []

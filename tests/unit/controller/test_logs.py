@@ -81,12 +81,6 @@ def test_a_traceback_is_cut_between_its_place_and_its_words(stream, format_):
     assert "the end" in stream.getvalue()
 
 
-def test_text_is_readable(stream):
-    build_log("text", "info", stream).info("working", workers=8)
-    assert "working" in stream.getvalue()
-    assert "workers=8" in stream.getvalue()
-
-
 @pytest.mark.parametrize("format_", ["json", "text"])
 @pytest.mark.parametrize("evil", ["\x1b[2J", "\x9b31m", "a\rb", "\u202e"])
 def test_no_control_character_of_others_reaches_a_terminal(stream, format_, evil):
