@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.lab import PADDLE_JOBS, Lab
+from tests.live.lab import CORE, PADDLE_JOBS, Lab
 from tests.live.pdj import Tool, code_maps
+from tests.live.tenant import write_rights
 
 IMAGE = "python"
 WORKERS = 2
-ORPHAN = ("--type=merge", "-p", '{"metadata":{"ownerReferences":null}}')
-OF_JOBS = ("create", "role", "jobs", "--resource=paddlejobs", "--verb=get,list,watch,create")
-OF_NOBODY = ("create", "rolebinding", "jobs", "--role=jobs")
 
 
 @pytest.fixture
@@ -68,11 +66,6 @@ def test_900_kib_fit_into_a_cluster(module_lab: Lab, tool: Tool, program: Path) 
     (only,) = code_maps(module_lab, "large")
     size = len(base64.b64decode(only["binaryData"]["code.tar.gz"]))
     assert 900 << 10 < size < 901 << 10
-    with (program / "data").open("ab") as file:
-        file.write(os.urandom(1 << 10))
-    done = tool.run(*words, "--replace", "--", "python", "train.py")
-    assert (done.code, "the files are 901 KiB when packed" in done.notes) == (1, True), done
-    assert code_maps(module_lab, "large") == [only]
 
 
 def test_a_refused_job_leaves_no_code(module_lab: Lab, tool: Tool, program: Path) -> None:
@@ -92,7 +85,7 @@ def test_orphans_are_cleared(module_lab: Lab, tool: Tool, program: Path) -> None
     (owned,) = code_maps(module_lab, "killed")
     assert owned["metadata"]["ownerReferences"][0]["name"] == "killed"
     name = owned["metadata"]["name"]
-    module_lab.kubectl("patch", "configmap", name, *ORPHAN)
+    module_lab.patch(CORE, f"configmaps/{name}", metadata={"ownerReferences": None})
     tool.ok("delete", "killed", "--wait")
     assert tool.ok("delete", "--orphans") == f"{name} deleted\n"
     assert not code_maps(module_lab, "killed")
@@ -136,10 +129,8 @@ def test_a_full_quota_is_one_line(module_lab: Lab, tool: Tool, program: Path) ->
 
 
 def test_no_right_to_make_config_maps_is_one_line(module_lab, tool, program):
-    module_lab.kubectl("create", "serviceaccount", "nobody")
-    module_lab.kubectl(*OF_JOBS)
-    module_lab.kubectl(*OF_NOBODY, f"--serviceaccount={module_lab.namespace}:nobody")
-    kubeconfig = str(module_lab.cluster.kubeconfig_for(module_lab.namespace, "nobody"))
+    rights = ("get,list,watch,create", "paddlejobs")
+    kubeconfig = str(write_rights(module_lab, "nobody", rights))
     said = refusal(tool, "--kubeconfig", kubeconfig, *words("rightless", program))
     assert 'cannot create resource "configmaps"' in said
     assert module_lab.get(PADDLE_JOBS, "paddlejobs/rightless") is None

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.live.lab import SERVER, Lab, paddle_job, shell
-from tests.live.pdj import SECONDS, Done, Tool, run_pdj
+from tests.live.pdj import SECONDS, Done, Tool, run_forked
+from tests.live.tenant import write_rights
 
-READ = ["get", "list", "watch"]
-JOBS = {"apiGroups": ["batch.paddlepaddle.org"], "resources": ["paddlejobs"], "verbs": READ}
-PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": READ}
-
+READ = "get,list,watch"
+JOBS, PODS = (READ, "paddlejobs"), (READ, "pods")
 SAYS_READY = shell("echo ready; echo short; exec sleep 3600")
 
 
@@ -19,19 +18,15 @@ SAYS_READY = shell("echo ready; echo short; exec sleep 3600")
 def running(module_lab: Lab) -> Lab:
     """A job that runs, and users who may see more and less of it."""
     module_lab.submit(paddle_job("steady", {"worker": (1, SERVER)}))
-    for user, rules in (("nobody", []), ("boss", [JOBS]), ("guest", [JOBS, PODS])):
-        module_lab.kubectl("create", "serviceaccount", user)
-        role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}
-        module_lab.submit({**role, "metadata": {"name": user}, "rules": rules})
-        account = f"--serviceaccount={module_lab.namespace}:{user}"
-        module_lab.kubectl("create", "rolebinding", user, f"--role={user}", account)
+    for user, rules in (("nobody", ()), ("boss", (JOBS,)), ("guest", (JOBS, PODS))):
+        write_rights(module_lab, user, *rules)
     module_lab.wait_phase("steady", "Running")
     return module_lab
 
 
 def run_as(lab: Lab, user: str, *arguments: str) -> Done:
     kubeconfig = lab.cluster.kubeconfig_for(lab.namespace, user)
-    return run_pdj("-n", lab.namespace, *arguments, kubeconfig=str(kubeconfig))
+    return run_forked("-n", lab.namespace, *arguments, kubeconfig=str(kubeconfig))
 
 
 def assert_refused(done: Done, what: str) -> None:
@@ -83,7 +78,7 @@ def test_a_login_that_is_refused(running: Lab, tmp_path: Path) -> None:
     known["users"] = [{"name": each["name"], "user": {"token": "old"}} for each in known["users"]]
     kubeconfig = tmp_path / "config"
     kubeconfig.write_text(json.dumps(known))
-    done = run_pdj("list", kubeconfig=str(kubeconfig))
+    done = run_forked("list", kubeconfig=str(kubeconfig))
     assert_refused(done, "does not accept the login")
 
 

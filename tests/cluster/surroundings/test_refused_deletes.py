@@ -48,7 +48,7 @@ def test_ended_and_suspended_jobs_say_it_too(lab: Lab) -> None:
             paddle_job("suspended", {"worker": (1, shell("exec sleep 3600"))}),
         )
         lab.wait_phase("suspended", "Running")
-        lab.kubectl("patch", "pdj", "suspended", "--type=merge", "-p", '{"spec":{"suspend":true}}')
+        lab.edit("suspended", suspend=True)
         for name in names:
             condition = lab.wait(lambda name=name: told(lab, name), f"{name} says so")
             assert TOLD in condition["message"]

@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,14 +12,9 @@ import pytest
 from api.constants import API_VERSION, GANG_API_VERSION, LABEL_JOB_UID
 from localcluster import Cluster, ClusterConfig
 from localcluster.machine import clock
-from localcluster.machine.process import Process
 from tests.conftest import new_namespace
 from tests.live.lab import PADDLE_JOBS, Lab, Raw, paddle_job, shell
-from tests.live.operated import (
-    install_without_deployment,
-    run_operator,
-)
-from tests.live.processes import http_get, listening_ports
+from tests.live.operated import install_without_deployment, readyz, run_operator
 from tests.live.tenant import JOBS, Tenant
 
 DEPTHS = (1_100, 5_000, 9_000)
@@ -39,55 +34,26 @@ def plane() -> Iterator[Cluster]:
         yield running
 
 
-class Probe:
-    """Asks /readyz all the time, from the first time that it says yes."""
+@contextmanager
+def operator(plane: Cluster) -> Iterator[None]:
+    """An operator that has to be ready all the time, from the first time that it is."""
+    process = run_operator(plane, "", "--health-probe-bind-address=127.0.0.1:0")
+    assert clock.wait_until(lambda: readyz(process.pid)[0] == 200, 60.0), readyz(process.pid)
+    problems, end = list[str](), threading.Event()
 
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._stop = threading.Event()
-        assert clock.wait_until(lambda: http_get(url)[0] == 200, 60.0), http_get(url)
-        self.problems: list[str] = []
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._stop.wait(POLL_SECONDS):
-            status, body = http_get(self._url)
+    def probe() -> None:
+        while not end.wait(POLL_SECONDS):
+            status, body = readyz(process.pid)
             if status != 200:
-                self.problems.append(body)
+                problems.append(body)
 
-    def stop(self) -> None:
-        self._stop.set()
-        self._thread.join()
-
-
-class Operator:
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self.start()
-
-    def start(self) -> None:
-        process = run_operator(self._cluster, "", "--health-probe-bind-address=127.0.0.1:0")
-        self._probe = Probe(f"http://127.0.0.1:{port_of(process)}/readyz")
-
-    def stop(self) -> None:
-        """End it; it must have been ready all the time."""
-        self._probe.stop()
-        self._cluster.stop(OPERATOR)
-        assert self._probe.problems == []
-
-
-def port_of(process: Process) -> int:
-    assert clock.wait_until(lambda: bool(listening_ports(process.pid)), 60.0)
-    (port,) = listening_ports(process.pid)
-    return port
-
-
-@pytest.fixture
-def operator(plane: Cluster) -> Iterator[Operator]:
-    operator = Operator(plane)
-    yield operator
-    operator.stop()
+    probing = threading.Thread(target=probe)
+    probing.start()
+    yield
+    end.set()
+    probing.join()
+    plane.stop(OPERATOR)
+    assert problems == []
 
 
 @pytest.fixture
@@ -170,22 +136,23 @@ PLACES: dict[str, Callable[[Tenant, int, Path], None]] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_neighbour_does_not_notice(operator, labs, tmp_path, place):
+def test_a_neighbour_does_not_notice(plane, labs, tmp_path, place):
     """The tenant's own jobs run where the depth does not matter."""
     tenant, neighbour = tenant_of(labs[0]), labs[1]
-    for depth in DEPTHS:
-        PLACES[place](tenant, depth, tmp_path)
-    run(neighbour, "beside")
-    for name in [f"deep-{depth}" for depth in DEPTHS if place in ("template", "metadata")]:
-        labs[0].wait(lambda name=name: phase_of(labs[0], name) == "Running", name)
-    operator.stop()
-    operator.start()
-    run(neighbour, "after-restart")
+    with operator(plane):
+        for depth in DEPTHS:
+            PLACES[place](tenant, depth, tmp_path)
+        run(neighbour, "beside")
+        for name in [f"deep-{depth}" for depth in DEPTHS if place in ("template", "metadata")]:
+            labs[0].wait(lambda name=name: phase_of(labs[0], name) == "Running", name)
+    with operator(plane):
+        run(neighbour, "after-restart")
 
 
-def test_what_no_claim_can_have_keeps_no_pod_from_being_made(operator, labs, tmp_path):
-    in_volume(tenant_of(labs[0]), 600, tmp_path)
-    labs[0].wait(lambda: labs[0].pods("deep-600"), "the pod")
+def test_what_no_claim_can_have_keeps_no_pod_from_being_made(plane, labs, tmp_path):
+    with operator(plane):
+        in_volume(tenant_of(labs[0]), 600, tmp_path)
+        labs[0].wait(lambda: labs[0].pods("deep-600"), "the pod")
 
 
 def phase_of(lab: Lab, job: str) -> str:
