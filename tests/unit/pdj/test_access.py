@@ -62,12 +62,6 @@ def test_the_first_of_several_files_wins_and_all_are_known(write, monkeypatch):
     assert load_target(None, "two").cluster["server"] == "https://b"
 
 
-@pytest.mark.parametrize("value", ["false", "true", 1])
-def test_what_is_no_boolean_does_not_turn_tls_verification_off(write, value):
-    with pytest.raises(Problem, match="insecure-skip-tls-verify is neither true nor false"):
-        load_target(write(**{"insecure-skip-tls-verify": value}), None)
-
-
 @pytest.mark.parametrize(
     ("command", "seen"), [("bin/login", "{}/bin/login"), ("/login", "/login"), ("login", "login")]
 )
@@ -124,6 +118,10 @@ def test_files_that_do_not_exist_are_named(monkeypatch):
         *(
             ({"server": server}, "server")
             for server in ("", "ftp://x", "https://", "https://a:b", "a b")
+        ),
+        *(
+            ({"insecure-skip-tls-verify": value}, "tls-verify is neither true nor false")
+            for value in ("false", "true", 1)
         ),
         ({"certificate-authority-data": "%%%"}, "certificate"),
         ({"certificate-authority-data": base64.b64encode(b"no PEM").decode()}, "certificate"),

@@ -5,6 +5,7 @@ import shlex
 from argparse import Namespace
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 
 import pytest
 
@@ -156,27 +157,24 @@ def test_finalizers_of_others_stay_whatever_happens_meanwhile(happens):
     assert ("others/new" in left) == (happens == "another finalizer comes")
 
 
-def test_finalizer_that_is_put_back_each_time_is_an_error():
-    jobs = Jobs("a")
-
-    def take(step: Step) -> None:
-        jobs.take(step)
-        jobs.add("a")
-
-    with pytest.raises(KubectlError, match="comes back"):
-        lift_finalizers(jobs.every, take, lambda _: None)
+def take_and_put_back(jobs: Jobs, step: Step) -> None:
+    jobs.take(step)
+    jobs.add("a")
 
 
-def test_patch_that_is_refused_holds_up_no_other_job_and_is_an_error():
+def refuse(jobs: Jobs, step: Step) -> None:
+    if step.arguments[4] == "a":
+        raise KubectlError("a webhook says no")
+    jobs.take(step)
+
+
+@pytest.mark.parametrize(
+    ("take", "says"), [(take_and_put_back, "comes back"), (refuse, "a webhook says no")]
+)
+def test_a_finalizer_that_stays_holds_up_no_other_job_and_is_an_error(take, says):
     jobs = Jobs("a", "b")
-
-    def take(step: Step) -> None:
-        if step.arguments[4] == "a":
-            raise KubectlError("a webhook says no")
-        jobs.take(step)
-
-    with pytest.raises(KubectlError, match="a webhook says no"):
-        lift_finalizers(jobs.every, take, lambda _: None)
+    with pytest.raises(KubectlError, match=says):
+        lift_finalizers(jobs.every, partial(take, jobs), lambda _: None)
     assert jobs.finalizers("b") == ["others/one"]
 
 
