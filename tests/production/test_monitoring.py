@@ -9,24 +9,18 @@ import pytest
 import yaml
 
 from api.constants import Phase
-from controller.gate import VERDICT_SECONDS
 from localcluster import Cluster, ClusterConfig
 from localcluster.client.pki import Authority
-from localcluster.machine import clock
-from localcluster.machine.process import Process
 from manifests.dashboard import ROWS
 from tests.live.installers import CHART, NAMESPACE, RELEASE, Helm
 from tests.live.kubestate import FILE, KubeStateMetrics
 from tests.live.lab import CORE, Lab, Raw, paddle_job, shell
-from tests.live.operated import DEPLOYMENT, run_operator
+from tests.live.operated import DEPLOYMENT, operator_beside
 from tests.live.processes import listening_ports
 from tests.live.prometheus import JOB, Prometheus
 from tests.live.scrape import certificate_of, scrape
 
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.timeout(600),
-]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
 SCALE = 1 / 60
 """An hour is a minute."""
@@ -207,16 +201,6 @@ def test_an_operator_that_is_gone_is_told(prometheus: Prometheus, cluster: Clust
     prometheus.wait_firing("PaddleJobOperatorDown", FIRE_SECONDS)
 
 
-# With files, beside the cluster: the API server may stop
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("certificates")
-    write_certificate(folder, "first")
-    return folder
-
-
 def write_certificate(folder: Path, name: str) -> None:
     """A pair as an update of a Secret's volume brings it."""
     pair = Authority().issue(name, [name], [])
@@ -225,34 +209,11 @@ def write_certificate(folder: Path, name: str) -> None:
         (folder / "new").rename(folder / file)
 
 
-@pytest.fixture(scope="module")
-def beside(cluster: Cluster, certificates: Path) -> Iterator[tuple[Process, str]]:
-    """An operator of one namespace, and where it serves its metrics."""
-    flags = ("--metrics-bind-address=127.0.0.1:0", "--metrics-secure")
-    operator = run_operator(cluster, "strict", *flags, f"--metrics-cert-dir={certificates}")
-    lab = Lab(cluster, "strict")
-    (port,) = lab.wait(lambda: listening_ports(operator.pid), "it listens")
-    yield operator, f"127.0.0.1:{port}"
-    cluster.stop("operator-strict")
-
-
-def test_a_renewed_certificate_is_served(run, beside, certificates):
-    assert certificate_of(beside[1]) == "first"
-    write_certificate(certificates, "second")
-    assert certificate_of(beside[1]) == "second"
-
-
-def test_without_the_api_server_nobody_new_gets_through(run, beside, cluster):
-    """Whom it let in before it stopped gets through for a minute, if the stop took no longer."""
-    known, other = token_of(cluster, "prometheus"), token_of(cluster, "prometheus")
-    asked_at = clock.monotonic()
-    assert scrape(beside[1], known)[0] == 200
-    cluster.stop("kube-apiserver")
-    try:
-        answer = scrape(beside[1], known)[0]
-        took = clock.monotonic() - asked_at
-        assert answer == 200 or took > VERDICT_SECONDS, f"asked anew after {took} s"
-        assert scrape(beside[1], other)[0] == 500
-    finally:
-        cluster.start_component("kube-apiserver")
-    run.wait(lambda: scrape(beside[1], other)[0] == 200, "it is let in again")
+def test_a_renewed_certificate_is_served(run: Lab, tmp_path: Path) -> None:
+    write_certificate(tmp_path, "first")
+    served = ("--metrics-bind-address=127.0.0.1:0", f"--metrics-cert-dir={tmp_path}")
+    with operator_beside(run.cluster, "strict", "--metrics-secure", *served) as operator:
+        (port,) = run.wait(lambda: listening_ports(operator.pid), "it listens")
+        assert certificate_of(f"127.0.0.1:{port}") == "first"
+        write_certificate(tmp_path, "second")
+        assert certificate_of(f"127.0.0.1:{port}") == "second"
