@@ -56,7 +56,7 @@ class State(Flag):
 
     LIVE = auto()
     SUSPENDED = auto()
-    """Or about to be."""
+    """Suspended, or about to be."""
     ADOPTED = auto()
     """Its pods are another operator's."""
     BEHIND = auto()
@@ -201,7 +201,7 @@ def _tend_ended(view: View, holds: list[Hold]) -> Plan:
     if left is not None and left <= 0:
         return Plan(delete_job=True)
     if view.is_inherited:
-        return Plan(requeue_after=left)  # its operator has tended to it, and its status stays
+        return Plan(requeue_after=left)  # the other operator has cleaned up; its status stays
     plan = Plan(wanted_deletes(view), finish_patches(view), requeue_after=left)
     return _finish(view, holds, plan)
 
@@ -257,15 +257,15 @@ def _status_wait(view: View, status: JobStatus) -> float:
     has_new_cause = _is_on_its_way(view.job.status) and not _is_on_its_way(status)
     if written is None or has_new_cause:
         return 0.0
-    # abs: a clock that was set back does not make it wait until it has caught up.
+    # abs: the status does not wait until a clock that was set back has caught up.
     return max(0.0, STATUS_INTERVAL_SECONDS - abs((view.now - written).total_seconds()))
 
 
 def _first_status_wait(view: View, status: JobStatus) -> float:
     """Seconds by which to defer the first status, while other jobs wait for a worker.
 
-    A job with pods was deferred before, and then waits for them. A status costs the API server
-    about as much as two pods, and a job that runs by then writes just one status.
+    A job that already has pods was deferred by an earlier pass, and waits for them. A status costs
+    the API server about as much as two pods, and a job that runs by then writes just one.
     Deadlines count from the start in this status; half of one leaves time for another pass.
     """
     if not view.observed.is_backlogged and not view.pods:
@@ -334,7 +334,7 @@ def _first_events(view: View, status: JobStatus, now_runs: bool) -> list[EmitEve
     overridden = [] if status.is_terminal else overridden_variables(view)
     if overridden:
         names = ", ".join(overridden)
-        message = f"the operator sets these variables itself, the template's are dropped: {names}"
+        message = f"the operator sets these variables and drops the template's values: {names}"
         events.append(EmitEvent("Warning", Reason.OWNED_VARIABLE, message))
     return events
 

@@ -40,7 +40,7 @@ from reconcile.model.view import View
 
 FIRST_ATTEMPT = 1
 AGAIN_SECONDS = 1.0
-"""A pod that has got its labels wakes the job; one that goes or is gone does not."""
+"""A pod that gets its labels wakes the job; one that is deleted without them does not."""
 _ENDED = (PodState.SUCCEEDED, PodState.FAILED)
 
 

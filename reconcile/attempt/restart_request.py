@@ -23,8 +23,8 @@ def find_requested_restart(view: View) -> Move | None:
     incident = Incident(Reason.RESTART_REQUESTED, message, is_charged=False)
     answered = replace(view.job.status, restarted_at=view.job.restarted_at)
     transition = begin_attempt(view, answered, incident)
-    # A user's wish says nothing of the program: the next failure waits no longer for it, and what
-    # kept the job from running may be mended.
+    # A requested restart is no failure: it does not lengthen the next back-off, and the user may
+    # have fixed the cause of earlier ones.
     status = replace(transition.status, quick_restarts=quick_restarts(view), fruitless_restarts=0)
     return replace(transition, status=status)
 

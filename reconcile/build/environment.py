@@ -50,7 +50,7 @@ def owned_variables(view: View) -> frozenset[str]:
         owned |= {RESUME_VARIABLE}
     if view.job.spec.is_elastic:
         owned |= ELASTIC_VARIABLES
-    # A template may choose the port of all pods, but not where each has its own.
+    # A template may choose the port, unless each pod has ports of its own.
     return owned if view.job.spec.intranet is Intranet.HOST else owned - {PORT_VARIABLE}
 
 

@@ -14,7 +14,7 @@ from reconcile.model.workload import FLAVOR, flavors_of, is_admitted, places_pod
 
 TOPOLOGY = "kueue.x-k8s.io/podset-"
 LEVELS = ("required-topology", "preferred-topology", "unconstrained-topology")
-"""With that prefix: annotations of a template that say which topology its pods want."""
+"""With the prefix TOPOLOGY, the annotations by which a template asks for a topology."""
 _MAPS = ("nodeSelector", "labels", "annotations")
 
 

@@ -12,7 +12,7 @@ from reconcile.model.view import View
 
 MAX_ATTEMPTS = 4
 MAX_PACKED_BYTES = 4 << 10
-"""Of one attempt: 16 KiB a job."""
+"""The most bytes of one attempt's log. So a job's logs take 16 KiB."""
 MAX_BYTES = 64 << 10
 _GZIP = 31
 """The window's size for zlib, with gzip's header, so that gunzip can read it, too."""
@@ -24,7 +24,7 @@ def kept_log_name(job_name: str, attempt: int) -> str:
 
 
 def pack_log(log: bytes) -> str:
-    """The last lines of it that fit, for binaryData."""
+    """The log's last lines that fit, packed for binaryData."""
     while len(packed := zlib.compress(log, wbits=_GZIP)) > MAX_PACKED_BYTES:
         rest = log[len(log) // 4 :]
         log = rest.partition(b"\n")[2] or rest
@@ -32,7 +32,7 @@ def pack_log(log: bytes) -> str:
 
 
 def unpack_log(config_map: Raw, pod: str) -> list[str]:
-    """The lines of a pod; none if they are not there or cannot be read."""
+    """The lines of a pod's log; none if they are missing or cannot be read."""
     try:
         packed = base64.b64decode((config_map.get("binaryData") or {}).get(pod, ""))
         log = zlib.decompressobj(_GZIP).decompress(packed, MAX_BYTES)
@@ -42,7 +42,7 @@ def unpack_log(config_map: Raw, pod: str) -> list[str]:
 
 
 def keep_log(view: View, pod: PodView | None) -> KeepLog | None:
-    """What to keep of the pod that ended the attempt, if its program has ended."""
+    """The log to keep: that of the pod that ended the attempt, if its program has ended."""
     if pod is None or pod.end is None or not view.job.keeps_logs:
         return None
     former = view.attempt - MAX_ATTEMPTS
@@ -51,7 +51,7 @@ def keep_log(view: View, pod: PodView | None) -> KeepLog | None:
 
 
 def _build(view: View, pod: str, log: bytes) -> Raw:
-    """It has no UID label: it is not watched, and outlives the attempt's other children."""
+    """The ConfigMap. Without a UID label, it is not watched and outlives the attempt's children."""
     labels = {
         LABEL_JOB_NAME: view.job.name,
         LABEL_ATTEMPT: str(view.attempt),

@@ -36,7 +36,7 @@ HARMLESS_VARIABLES = frozenset(
         *("PADDLE_RENDEZVOUS", "PADDLE_XCCL_BACKEND", "PADDLE_DISTRI_BACKEND"),
     }
 )
-"""Those of them that a template may name and still leave the peers to the operator."""
+"""The READ_VARIABLES that a template can name without naming its peers."""
 
 
 def count_processes(trainer: Raw) -> int | None:

@@ -38,7 +38,7 @@ GLOO_RENDEZVOUS_HTTP = "3"
 """Fleet's role maker: 1 is HDFS, 2 a file, 3 an HTTP server on the first server."""
 
 RENDEZVOUS_VARIABLE = "PADDLE_RENDEZVOUS"
-"""A trainer's variable with the attempt, read from the key that only its job's ConfigMaps have."""
+"""The trainer's variable for the attempt. It reads a key that only its job's ConfigMaps have."""
 
 CONFIG_MAP_VARIABLES = frozenset(
     {
@@ -53,7 +53,7 @@ CONFIG_MAP_VARIABLES = frozenset(
 """Names that the ConfigMap can contain; a template's entries with these names are dropped."""
 
 PLAIN_VARIABLES = ("NNODES", "MASTER_ADDR", "MASTER_PORT")
-"""paddleformers-cli and erniekit start the launcher from these; the template's entries win."""
+"""paddleformers-cli and erniekit start the launcher with these; a template's entries win."""
 
 ENDPOINT_LISTS = {
     Role.PS: "PADDLE_PSERVERS_IP_PORT_LIST",
@@ -66,7 +66,7 @@ HOST_LIST = "PADDLE_IPS"
 """The workers' hosts, if their launchers use this list instead of their endpoints."""
 
 PUBLISHED_LISTS = (*ENDPOINT_LISTS.values(), HOST_LIST)
-"""The variable in which peers find a pod's address."""
+"""The variables in which peers find pods' addresses."""
 
 
 def rendezvous_key(job: PaddleJob) -> str:
@@ -77,7 +77,7 @@ def rendezvous_key(job: PaddleJob) -> str:
 def all_have_addresses(view: View) -> bool:
     """Whether every wanted pod exists, has its address, and is alive or has succeeded.
 
-    A pod that succeeded had its peers; others may wait for a ConfigMap deleted since.
+    A pod that has succeeded may be among them if the ConfigMap was deleted and others wait for it.
     """
     return len(view.pods) == len(view.wanted) and all(
         pod.address and (pod.is_live or pod.state is PodState.SUCCEEDED)
@@ -219,7 +219,7 @@ def has_stale_config_map(view: View, pod: PodView) -> bool:
     """Whether its kubelet has the ConfigMap of a former job of this name in place of this one.
 
     A kubelet never reads an immutable ConfigMap again while one of its pods names it. A pod that
-    has ended does so until its volumes are gone, some seconds (SyncTerminatedPod in kubelet.go).
+    has ended counts until its volumes are gone, for seconds (SyncTerminatedPod in kubelet.go).
     """
     if view.config_map is None or not pod.is_live:
         return False

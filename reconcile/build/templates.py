@@ -1,10 +1,9 @@
 """The pod that a role's template becomes.
 
 The template is used as it is, except for names, owner, our labels and annotations, hostname and
-subdomain, hostNetwork and ports (Host), the gang's scheduler and group, what Kueue's admission
-adds, restartPolicy and
-terminationMessagePolicy if they are unset, affinity if a rule below asks for it, and the trainer
-container's environment.
+subdomain, hostNetwork and ports (Host), the gang's scheduler and group, additions by Kueue's
+admission, restartPolicy and terminationMessagePolicy if they are unset, affinity if a rule below
+asks for it, and the trainer container's environment.
 """
 
 from typing import Any

@@ -49,8 +49,8 @@ def is_queued(view: View) -> bool:
 def is_stale(view: View, workload: Raw) -> bool:
     """Whether the Workload does not match what the job needs, so that it must be replaced.
 
-    Kueue lets nobody change one with quota, but pods that ended well may have given part of it
-    back; the next attempt needs them again.
+    Kueue lets nobody change a Workload with quota. But pods that ended well may have given part of
+    the quota back, and the next attempt needs that part again.
     """
     if is_set(workload, "Finished"):
         return view.job.is_ours  # the end of the manager's job may not have been copied yet
@@ -135,7 +135,7 @@ def _topology(template: Raw) -> Raw:
     if level and size and not size.strip(_ALPHABET):
         request |= {"podSetSliceRequiredTopology": level, "podSetSliceSize": int(size[:MAX_DIGITS])}
     group = told.get(f"{TOPOLOGY}group-name")
-    if group and request.keys() & {"required", "preferred"}:  # Kueue takes it with these alone
+    if group and request.keys() & {"required", "preferred"}:  # Kueue refuses it without
         request["podSetGroupName"] = group
     return request
 
@@ -156,7 +156,7 @@ def _digest(view: View) -> str:
 
 
 def _counts(pod_sets: list[Raw]) -> list[tuple[str, int]]:
-    """Without minCount: Kueue drops it where partial admission is off."""
+    """Names and counts, without minCount, which Kueue drops if partial admission is off."""
     return sorted((each.get("name", ""), each.get("count", 0)) for each in pod_sets)
 
 

@@ -19,7 +19,7 @@ def wanted_deletes(view: View) -> tuple[Delete, ...]:
     if view.job.status.is_terminal:
         return _cleanup_deletes(view)
     deletes = _obsolete_deletes(view)
-    if view.job.status.is_true(Condition.SUSPENDED):  # and holds no resources
+    if view.job.status.is_true(Condition.SUSPENDED):  # such a job holds no resources
         return deletes + deletes_of(view.observed.pod_groups)
     if view.is_adopted:
         return deletes

@@ -39,7 +39,7 @@ from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 
 MAX_NODES = 5
-"""The nodes that a message names."""
+"""The most nodes that a message names."""
 
 
 def await_room(view: View) -> Move | Hold | None:
@@ -60,7 +60,7 @@ def await_room(view: View) -> Move | Hold | None:
     return Hold(
         Reason.PARTLY_PLACED,
         cause,
-        f"at {clock_time(due)} the job deletes these and tries again later ({GIVE_BACK_FLAG})",
+        f"at {clock_time(due)} the job deletes its pods and tries again later ({GIVE_BACK_FLAG})",
         seconds=(due - view.now).total_seconds() if since else None,
         grace=GIVE_BACK_FLAG,
         warns=bool(_refused_by_quota(view)),
@@ -96,7 +96,7 @@ def _await_next_try(view: View) -> Hold | None:
 
 
 def _still_partly_placed(view: View, since: datetime | None) -> Hold | None:
-    """The stored condition, until this process has tried to create the missing pods itself."""
+    """Keep the stored condition until this process has tried to create the missing pods itself."""
     return Hold(Reason.PARTLY_PLACED, keeps=True) if since and view.pods and view.missing else None
 
 
@@ -111,7 +111,7 @@ def _explain(view: View) -> str:
         return ""
     total, number = view.job.spec.total_replicas, len(holding)
     what = "quota" if refused else "room"
-    held = f"{number} of {total} pods hold {what} and cannot start{_where(holding)}"
+    held = f"{number} of {total} pods hold {what}{_where(holding)} and cannot start"
     rest = refused[0].message if refused else f"{unplaced[0][0].name}: {unplaced[0][1]}"
     return f"{held}; not placed: {rest}"[:MAX_CAUSE_CHARACTERS]
 

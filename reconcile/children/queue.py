@@ -44,7 +44,7 @@ NEXT_STEPS = {
 INACTIVE = "set spec.suspend to true and then to false, or its Workload's spec.active to true"
 GRANT = "have an administrator grant it the permissions of --kueue (chart: kueue.enabled)"
 UNSEEN = "wait for the jobs before it in the queue; if there are none, check that Kueue runs"
-"""Kueue says nothing of a job behind others of its kind that do not fit."""
+"""Kueue reports nothing about a job behind others like it that do not fit."""
 
 
 def await_quota(view: View) -> Move | Hold | None:

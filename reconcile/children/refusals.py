@@ -47,7 +47,7 @@ def is_over_quota(refusal: Refusal) -> bool:
 
 
 def moot_refusals(view: View) -> frozenset[Child]:
-    """The children that no longer matter."""
+    """The children whose refusals no longer matter."""
     standing = standing_refusals(view)
     return frozenset(each.child for each in view.observed.refusals if each not in standing)
 

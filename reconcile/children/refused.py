@@ -80,7 +80,7 @@ def _invalid(view: View, invalid: Refusal) -> Hold:
 
 
 def _still_invalid(view: View) -> Hold | None:
-    """The stored condition, until this process has tried the invalid child itself."""
+    """Keep the stored condition until this process has tried to create the invalid child itself."""
     if grace_since(view.job.status, Reason.INVALID_SPEC, CONFIG_FLAG) is None:
         return None
     lacking, (kind, _, name) = lacking_children(view), view.job.status.waiting.child.partition("/")

@@ -1,8 +1,7 @@
 """Delays creates after one of the same namespace took long to fail, as with a hanging webhook.
 
-Each try blocks a worker for as long. So for a while, a job of that namespace that needs a child of
-the same kind, and was not refused one itself, first reports this and creates the child in a later
-pass.
+Each such try blocks a worker. So for a while, a job of that namespace that needs a child of this
+kind, and was not refused one itself, first reports this and creates the child in a later pass.
 """
 
 from dataclasses import replace
@@ -13,7 +12,7 @@ from reconcile.model.hold import Hold, Stop
 from reconcile.model.view import View
 
 SPEAKS_SECONDS = 30.0
-"""How long such a create delays the other jobs of its namespace."""
+"""How long a slow create delays the other jobs of its namespace."""
 
 
 def await_slow_create(view: View) -> Hold | None:

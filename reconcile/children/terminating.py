@@ -68,7 +68,7 @@ def _await_former(children: tuple[str, ...]) -> Hold:
     """Wait for the pods and ConfigMaps of a former job, by kind and name.
 
     A kubelet keeps an immutable ConfigMap for as long as one of its pods names it. So a pod that
-    starts beside these of a former job would find that job's ConfigMap for as long as it lives.
+    starts while these exist would get the former job's ConfigMap for as long as it lives.
     """
     others = and_more(len(children) - 1)
     cause = f"{children[0]} of a former job of this name is still there{others}"

@@ -6,7 +6,7 @@ annotation. The kubelet may see the ConfigMap later than we do, so a pod that st
 another one. This does no harm to a pod that waits for something else, such as a Secret.
 
 If a container could not start after the pod's init containers, the kubelet says so only when it
-tries again. So a pod whose init containers ended a while ago is called once without that.
+tries again. So a pod whose init containers ended a while ago is annotated once in any case.
 """
 
 import re
@@ -22,9 +22,9 @@ from reconcile.model.view import View
 
 WAITING, AFTER_INIT = "CreateContainerConfigError", "PodInitializing"
 MAX_CALLS = 3
-"""A kubelet that misses three of them tries again by itself soon after."""
+"""The most annotations of a pod: a kubelet that misses three tries again by itself soon after."""
 CALL_SECONDS = 2.0
-"""The time between two calls of a pod."""
+"""The time between two annotations of a pod."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _VALUE = re.compile(r"attempt=\d+,call=(\d),at=(\S+Z)")
 
@@ -54,7 +54,7 @@ def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
 
 
 def _wait(pod: PodView) -> tuple[datetime | None, int]:
-    """When the pod began to wait, or None if it does not; and how often to call it."""
+    """When the pod began to wait, or None if it does not; and how often to annotate it."""
     reasons = {reason for _, reason, _ in waiting_states(pod.raw)} if pod.is_live else set()
     if WAITING in reasons:
         return _LONG_AGO, MAX_CALLS

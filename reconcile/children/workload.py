@@ -36,8 +36,8 @@ from reconcile.model.workload import (
 REQUEUED_AT_ONCE = ("Preempted", "NodeFailures")
 """After these evictions the job is queued again at once; after others, Kueue says when."""
 INACTIVE = "Deactivated"
-"""The reason of Requeued, without the cause that Evicted adds to it: only with exactly this reason
-does Kueue queue a job again that is made active.
+"""The reason of Requeued: Kueue queues a job that is made active again only with exactly this
+reason, without the suffix that Evicted's has.
 """
 TIME_IS_UP = "MaximumExecutionTimeExceeded"
 DEACTIVATION = "DeactivationTarget"
@@ -48,7 +48,7 @@ quota.
 
 
 def workload_deletes(view: View) -> tuple[Delete, ...]:
-    """Surplus Workloads; once no pod is left, also the job's own if it no longer matches it."""
+    """Surplus Workloads; once no pod is left, also the job's own if the job needs another one."""
     own = view.job.workload_name
     others = tuple(each for each in view.observed.workloads if name_of(each) != own)
     workload = view.workload
@@ -109,7 +109,7 @@ def finish_patches(view: View) -> tuple[Patch, ...]:
 
 
 def _spec_patch(view: View, workload: Raw) -> tuple[Patch, ...]:
-    """Follow spec.suspend, and the label of a job that has no quota.
+    """Make the Workload follow spec.suspend and, while it has no quota, the job's queue label.
 
     If a Workload is inactive without our annotation, Kueue or an administrator stopped it.
     """

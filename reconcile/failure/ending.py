@@ -12,7 +12,7 @@ MAX_RECORD_CHARACTERS = 1024
 """Limits a record's message: the line that says why, and as many of the last lines as fit."""
 OUT_OF_MEMORY = "OOMKilled"
 PLAIN_REASONS = ("", "Error", "Completed")
-"""The program ended by itself, or a signal ended it. With others the kubelet says what happened."""
+"""The program ended by itself or by a signal. With other reasons the kubelet says what happened."""
 _EXITED = "exited with code "
 _FAILED = "failed with "
 _RUNTIME_WORDS = "start container process: "
@@ -33,7 +33,7 @@ def describe_end(view: View, pod: PodView, others: int = 0) -> str:
 
 
 def describe_record(record: Failure) -> str:
-    """The sentence of a pod that is gone, from its record."""
+    """The same sentence about a pod that is gone, from its record."""
     where = f" on {record.node}" if record.node else ""
     first, *_ = record.message.splitlines() or [""]
     how = f"{record.ending}: " if record.ending else ""
@@ -75,7 +75,7 @@ def _how(view: View, pod: PodView, end: ContainerEnd) -> str:
         return f"{_EXITED}{end.exit_code}"
     often = f" ({', '.join(filter(None, ('often out of memory', limit)))})"
     by = f"was ended by {signal_name(end.signal)}{often * (end.signal == SIGKILL)}"
-    of_child = f"{_EXITED}{end.exit_code}: a process of it "
+    of_child = f"{_EXITED}{end.exit_code}: one of its processes "
     return f"{of_child if is_of_child(end.exit_code) else ''}{by}"
 
 

@@ -90,12 +90,12 @@ def note_failure(view: View) -> JobStatus:
 def noted_failure(view: View) -> Failure | None:
     """The failure of this attempt that was seen first, if there is no verdict yet."""
     if view.job.spec.is_elastic:
-        return None  # there each lost worker has a record
+        return None  # in an elastic job each lost worker has a record
     return next((each for each in view.job.status.failures if each.attempt == view.attempt), None)
 
 
 def forget_noted(view: View) -> JobStatus:
-    """The status without it."""
+    """The status without the noted failure."""
     noted = noted_failure(view)
     kept = tuple(each for each in view.job.status.failures if each is not noted)
     return replace(view.job.status, failures=kept)
@@ -118,7 +118,7 @@ def _of_record(record: Failure) -> Incident:
 
 
 def describe(view: View, incident: Incident) -> Incident:
-    """The pod's incident with its message filled in."""
+    """The incident, with its message filled in if a pod caused it."""
     return replace(incident, message=describe_end(view, incident.pod)) if incident.pod else incident
 
 

@@ -19,7 +19,7 @@ from reconcile.model.plan import Outcome
 from reconcile.model.view import View
 
 SHARE_SECONDS = 60.0
-"""A job younger than this has no share."""
+"""A job younger than this has no trained share."""
 
 
 def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:
@@ -66,9 +66,9 @@ def count_loss(view: View, status: JobStatus) -> tuple[Outcome, ...]:
 
 
 def add_loss(view: View, status: JobStatus) -> JobStatus:
-    """The status plus the lost time that it ends; at the first start, the time until all pods ran.
+    """Add to the status the loss that ends with it, or, at the first start, the time that it took.
 
-    `kubectl pdj status` shows the rest, as the share of the time in which the job has trained.
+    `kubectl pdj status` shows the share of the time in which the job has trained.
     """
     old = view.job.status
     if status.is_true(Condition.RUNNING) and not _has_run(old) and not view.is_inherited:
@@ -82,7 +82,7 @@ def add_loss(view: View, status: JobStatus) -> JobStatus:
 
 
 def trained_share(status: JobStatus, now: datetime) -> float | None:
-    """The share of the time since the job's start that was training, without work that was lost.
+    """The share of the time since the job's start in which it trained, without lost work.
 
     None if nothing is known about its training, or for a job younger than a minute.
     """

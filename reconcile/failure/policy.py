@@ -7,7 +7,7 @@ from api.trainer import container_statuses, terminated_of
 
 
 class PolicyAction(StrEnum):
-    """The action of a rule. Ignore restarts the gang without charging it."""
+    """The action of a rule. Ignore restarts the gang, uncounted."""
 
     FAIL_JOB = "FailJob"
     IGNORE = "Ignore"

@@ -27,7 +27,7 @@ class Stop(IntEnum):
 
     NOTHING = 0
     PODS = 1
-    """No pod is made. Pods that all exist still get their ConfigMap."""
+    """No pod is made. If all pods exist, their ConfigMap is still made."""
     CREATES = 2
     """Nothing is created."""
     CHANGES = 3
@@ -66,7 +66,7 @@ class Hold:
         return f"{self.cause}{self.more}; next: {self.next_step[:MAX_NEXT_CHARACTERS]}"
 
     def waiting(self, status: JobStatus, now: datetime) -> Waiting:
-        """The part that later passes need. A grace that is already running continues."""
+        """The part of the hold that status keeps for later passes. A running grace continues."""
         since = grace_since(status, self.reason, self.grace) if self.grace else None
         return Waiting(
             cause=self.cause,

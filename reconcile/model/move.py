@@ -61,7 +61,7 @@ def fail_with_record(view: View, reason: Reason, message: str, pod: str, node: s
 
 
 def build_record(view: View, reason: Reason, message: str, pod: str, node: str = "") -> Failure:
-    """A record of what has failed now; it names the pod if that is one of the job's."""
+    """A failure record with the current time; it names the pod only if the job wants that pod."""
     role, index = view.wanted.get(pod, ("", 0))
     return Failure(
         attempt=view.attempt,

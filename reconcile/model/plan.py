@@ -92,10 +92,9 @@ class Outcome:
     """Something that metrics count once, after the status write that records it.
 
     `kind` is one of created, running, started, completed, failed, restarted, lost, stalled;
-    `seconds` is the time since the job's creation, if the kind has a histogram, for `started` since
-    the job's start, the time that was lost, or for how long a training stood still until that was
-    noticed; `reason` comes from a bounded list.
-    `gpus` is the job's number of GPUs, if time was lost.
+    `seconds` is the time since the job's creation, if the kind has a histogram; for `started` since
+    the job's start; for `lost` the lost time; for `stalled` the time until the stall was noticed.
+    `reason` comes from a bounded list. `gpus` is the job's number of GPUs, if time was lost.
     """
 
     kind: str
@@ -186,9 +185,9 @@ class Observed:
     scheduling.volcano.sh/v1beta1 and scheduling.k8s.io/v1alpha2.
     `workloads` are Kueue's, controlled by the job; `workloads_served` says whether the API server
     serves them, `workloads_forbidden` whether the operator has no right to read them.
-    `unwatched_objects` are the flavors and priority classes that the next step needs, and the
-    Workload that MultiKueue has sent until it is the job's own, by kind and name, without those
-    that do not exist; empty where the operator has no right to get one.
+    `unwatched_objects` has by kind and name the flavors and priority classes that the next step
+    needs, and a Workload from MultiKueue that is not the job's own yet, unless they do not exist;
+    an object that the operator has no right to get is empty.
     `nodes` maps names to nodes that have pods being deleted; None if the operator has no
     permission to read nodes.
     `most_devices` is the most of each device that any node has; gathered only for jobs with pods
@@ -201,9 +200,9 @@ class Observed:
     long ago it failed.
     `status_written_at` is when this process last wrote the job's status.
     `is_backlogged`: jobs of the namespace wait for a worker, or did a moment ago.
-    `taken_host_ports` are the values of `hostPorts` in the statuses of all other jobs that have
-    not ended, `namespace_host_ports` how many of them the job's namespace uses; gathered only
-    for jobs with `intranet: Host`.
+    `taken_host_ports` are the first ports of all ranges that other jobs have,
+    `namespace_host_ports` how many of these the job's namespace uses; gathered only for jobs with
+    `intranet: Host`.
     `unseen_pods` are pods that another operator created; they are read while the job's status is
     that operator's.
     `training` is what the first worker's log says; None without --progress, and before it was
@@ -245,14 +244,13 @@ class Settings:
 
     `scheduling` is none, volcano or kubernetes. `kueue`: jobs with a queue's label wait for quota.
     `progress`: logs of running jobs are read.
-    `elastic_server` is empty if the elastic jobs of
-    each namespace have their own etcd. `host_port_range` is inclusive; the jobs of one namespace
-    can use `host_port_share` of it.
-    The graces are how long a pod can wait for an image, or for a configuration that will not fix
-    itself, before the job fails. `give_back_after_seconds` is how long a job may hold room for
-    some of its pods alone; 0: for any time. `default_clean_pod_policy` and `default_ttl_seconds`
-    hold for jobs that do not say; a TTL of None keeps ended jobs. `accelerators` are patterns for
-    resource names.
+    `elastic_server` is empty if each namespace has its own etcd for elastic jobs.
+    `host_port_range` is inclusive; the jobs of one namespace can use `host_port_share` of it.
+    `image_pull_grace_seconds` is how long an image or an object may be missing before the job
+    fails, `config_error_grace_seconds` the same for errors that do not go away by themselves.
+    `give_back_after_seconds` is how long a job can hold room for only some of its pods; 0: for any
+    time. The two defaults apply to jobs that do not set the field; a TTL of None keeps ended jobs.
+    `accelerators` are patterns for resource names.
     """
 
     scheduling: str = "none"

@@ -23,10 +23,10 @@ CLUSTER_REASONS = frozenset(
 )
 """A pod's status.reason when its kubelet ended it, or refused to run it.
 
-They say nothing about the program.
+These reasons say nothing about the program.
 """
 ADMISSION_PREFIX = "OutOf"
-"""Other reasons of that kind begin with it: OutOfcpu, OutOfmemory, OutOfnvidia.com/gpu.
+"""Other reasons of a kubelet begin so: OutOfcpu, OutOfmemory, OutOfnvidia.com/gpu.
 
 The node had less to give than the scheduler thought.
 """
@@ -47,7 +47,7 @@ class PodState(StrEnum):
 
 @dataclass(frozen=True)
 class ContainerEnd:
-    """How a container ended. `signal` ended it or one of its processes, by its exit code."""
+    """How a container ended. `signal` is the signal that ended it or one of its processes."""
 
     container: str
     exit_code: int

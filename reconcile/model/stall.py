@@ -13,16 +13,16 @@ LEAST_LEAD = timedelta(seconds=2.5)
 copies a log every 2 s.
 """
 FirstSilent = tuple[str, datetime, datetime] | None
-"""The worker that wrote its last line before all others, when, and when the last of them wrote;
-None if there is no such worker.
+"""The first worker to fall silent, when it did, and when the last one did; None if no worker was
+clearly first.
 """
 
 
 def find_stall(policy: StallPolicy, reading: Reading, now: datetime) -> Reason | None:
     """NoOutput or NoNewStep if the training has stalled, else None.
 
-    An elastic gang that forms again and again never falls silent, so it is judged by steps
-    meanwhile.
+    An elastic gang that forms again and again never falls silent, so while it does, it is judged by
+    steps.
     """
     progress = reading.progress
     if progress.quiet_until is not None and now < progress.quiet_until:
@@ -46,8 +46,8 @@ def forms_again(policy: StallPolicy, progress: Progress) -> bool:
 
 
 def first_silent(times: Sequence[tuple[str, datetime | None]], lead: timedelta) -> FirstSilent:
-    """The first worker to fall silent, without those that did so by `lead` before the first of
-    `times`: they are not the cause.
+    """The first worker to fall silent. Those that did so `lead` or more before the first of `times`
+    are left out: they are not the cause.
     """
     since = times[0][1] if times else None
     if since is None:

@@ -40,7 +40,7 @@ class View:
 
     @property
     def clean_pod_policy(self) -> CleanPodPolicy:
-        """The job's, or the operator's default."""
+        """The job's cleanPodPolicy, or the operator's default."""
         return self.job.spec.clean_pod_policy or self.settings.default_clean_pod_policy
 
     @cached_property
@@ -145,7 +145,7 @@ class View:
 
     @cached_property
     def published(self) -> dict[str, list[str]]:
-        """The lists of that ConfigMap by name, split once because every pod needs one."""
+        """The lists in the attempt's ConfigMap by name, split once because every pod needs one."""
         data: dict[str, str] = (self.config_map or {}).get("data") or {}
         return {name: told.split(",") for name, told in data.items()}
 

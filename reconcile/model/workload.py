@@ -76,7 +76,7 @@ def limit_replicas(job: PaddleJob, workload: Raw) -> PaddleJob:
 
 
 def priority_class_of(job: Raw) -> Child | None:
-    """Kind and name of the class of the job's priority, or None if it names none."""
+    """Kind and name of the priority class that the job names, or None if it names none."""
     if label := labels_of(job).get(LABEL_QUEUE_PRIORITY):
         return "WorkloadPriorityClass", label
     specs = (job["spec"][role]["template"]["spec"] for role in Role if job["spec"].get(role))

@@ -1,8 +1,8 @@
 """The condition TrainedAlone: a job has several workers, but each has trained by itself.
 
-The operator reads no logs. It detects this if worker 0's termination message contains the
-launcher's lines; `kubectl pdj` reads the log. The condition is about the latest attempt that has
-run: it ends once the next one runs, and is set again if that one trains alone too.
+The operator knows this only if worker 0's termination message contains the launcher's lines;
+`kubectl pdj` reads the log. The condition is about the latest attempt that has run: it ends once
+the next attempt runs, and is set again if that trains alone too.
 """
 
 from api.constants import Condition, Reason, Role
@@ -13,7 +13,7 @@ from reconcile.words.alone import describe_alone
 
 
 def note_alone(view: View, status: JobStatus) -> JobStatus:
-    """The status with the condition, once worker 0 has said so, in this attempt or the last."""
+    """The status with the condition as worker 0's launcher shows it; as it was if it shows none."""
     is_alone = _is_alone(view)
     if is_alone is None or is_alone == status.is_true(Condition.TRAINED_ALONE):
         return status
@@ -34,4 +34,4 @@ def _is_alone(view: View) -> bool | None:
     latest = max(shown, key=lambda pod: pod.attempt)
     if latest.end and latest.end.is_alone:
         return True
-    return None if latest.restarts else False  # restarted in place, it is the same attempt
+    return None if latest.restarts else False  # a restart in place is no new attempt

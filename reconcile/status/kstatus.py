@@ -13,7 +13,7 @@ _SETTLED = (Phase.RUNNING, Phase.COMPLETING, Phase.COMPLETED, Phase.FAILED)
 
 
 def with_kstatus(status: JobStatus, now: datetime) -> JobStatus:
-    """The status with both conditions as its phase has them; unchanged while it is deleted."""
+    """The status with both conditions as its phase implies; unchanged for a job being deleted."""
     if status.phase == Phase.TERMINATING:
         return status
     is_under_way = status.phase not in _SETTLED

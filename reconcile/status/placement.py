@@ -75,7 +75,7 @@ def _unscheduled(view: View) -> Hold | None:
 
 
 def _overlooked(view: View) -> Hold | None:
-    """A hold if no scheduler has commented on a pod: it may be missing or its name misspelt."""
+    """A hold if a pod's scheduler, which may not run or be misspelt, has set no condition on it."""
     for role, wanted in view.job.spec.roles.items():
         scheduler = wanted.pod_spec.get("schedulerName") or DEFAULT_SCHEDULER
         pods = (pod for pod in view.pods.values() if pod.role == role)

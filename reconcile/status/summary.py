@@ -22,7 +22,7 @@ from reconcile.status.alone import note_alone
 from reconcile.status.training import note_progress
 
 FIRST_STATUS_SECONDS = 30.0
-"""A job's first status is deferred no longer, whatever other jobs there are."""
+"""A job's first status is deferred for at most this long, however many other jobs wait."""
 
 
 def summarize(view: View, hold: Hold | None) -> JobStatus:

@@ -17,7 +17,7 @@ from reconcile.words.progress import Progress
 
 WRITE_SECONDS = 300.0
 QUIET_SECONDS = 60.0
-"""A pause is written when this much more, or less, is left of it than was known."""
+"""A pause is written when its rest differs by this much from the rest that status has."""
 MAX_STEP = 10**15
 """Larger numbers are not taken for steps; beyond 2**63 the API server would refuse the status."""
 
@@ -33,7 +33,7 @@ def note_progress(view: View, status: JobStatus) -> JobStatus:
         or _news(view.job.status) != _news(status)
         or abs(_read_until(new) - _read_until(old)) >= WRITE_SECONDS
         or abs(_quiet_seconds(new, view.now) - _quiet_seconds(old, view.now)) >= QUIET_SECONDS
-        or old.silent_seconds - new.silent_seconds >= WRITE_SECONDS  # it writes again
+        or old.silent_seconds - new.silent_seconds >= WRITE_SECONDS  # the log grows again
     )
     return replace(status, progress=new) if is_due else status
 
@@ -56,12 +56,12 @@ def _quiet_seconds(progress: TrainingProgress, now: datetime) -> float:
 
 def _progress(old: TrainingProgress, reading: Reading) -> TrainingProgress:
     read = reading.progress
-    # Its lines may have scrolled out of the log.
+    # The lines of known progress may have scrolled out of the log.
     known = old if old.attempt == reading.attempt else TrainingProgress()
     is_news = known.step is None if read.step is None else read.step <= MAX_STEP
     new = _steps(read) if is_news else known
     saved, checkpoint = read.checkpoint, old.checkpoint
-    # A known one keeps its time, since the correction of the node's clock varies from read to read.
+    # A known checkpoint keeps its time: the correction of the node's clock varies between reads.
     is_later = saved and (saved.step, saved.path) != (checkpoint.step, checkpoint.path)
     if saved and is_later and saved.step <= MAX_STEP:
         checkpoint = SavedCheckpoint(saved.step, saved.path, format_time(saved.time))

@@ -24,12 +24,12 @@ _schema = cache(status_schema)
 
 
 def find_unreadable(status: Any) -> str | None:
-    """The error in a stored status, such as `startTime is 'x', which is no time`, or None."""
+    """The error in a stored status, such as `status.startTime is 'x', no time`, or None."""
     return next(_wrong(_schema(), {} if status is None else status, "status"), None)
 
 
 def tell_unreadable(job: Raw, wrong: str, now: datetime) -> Plan:
-    """Report it in the condition Pending, and do nothing else."""
+    """Report the error in the condition Pending, and do nothing else."""
     if (job["spec"].get("managedBy") or "") not in OWN_MANAGERS:
         return Plan()
     next_step = "correct or remove it; until then the operator does nothing"

@@ -1,7 +1,7 @@
 """Finds out from a launcher's first lines whether it trains alone, knowing only its own node.
 
-Its configuration (`paddle/distributed/launch/context` of 2.6 and 3.3) has `ips` before `nnodes`,
-which stays 1 if ips names the nodes.
+The launcher logs its configuration (`paddle/distributed/launch/context` of 2.6 and 3.3), `ips`
+before `nnodes`. `nnodes` stays 1 if `ips` names the nodes.
 """
 
 import re
@@ -21,7 +21,7 @@ def trains_alone(lines: Iterable[str]) -> bool:
 
 
 def describe_alone(job: PaddleJob) -> str:
-    """A sentence that says so, for users."""
+    """A sentence for users: each worker of the job trained alone."""
     count = job.spec.roles[Role.WORKER].replicas
     return (
         f"worker 0's launcher knew of 1 node, but the job has {count}: each worker trained alone; "

@@ -14,7 +14,7 @@ from reconcile.words.fault import Fault, fault_of
 from reconcile.words.launcher_log import CUT_LENGTH, clean, complaint, programs_lines, stop_signal
 
 MAX_LINE_CHARACTERS = 500
-"""The expressions below read no more: a long line would keep the operator busy."""
+"""The expressions below read no more of a line: a long one would keep the operator busy."""
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):")
 _FRAME = re.compile(r'\s+File "([^"]*)", line \d+')
 _RAISED = re.compile(
@@ -22,30 +22,30 @@ _RAISED = re.compile(
     r"|[\w.<>]*(?:Error|Exception|Interrupt|Exit|Iteration)$|\w+(?:\.[\w<>]+)+$"
 )
 _NESTED = re.compile(r"[\s|]+([\w.]+(?:Error|Exception): .+)")
-"""Inside an ExceptionGroup, or below the frames of PaddlePaddle's static-graph translation."""
+"""An exception in an ExceptionGroup, or below PaddlePaddle's frames of a translated graph."""
 _TRANSLATED = ": In transformed code:"
 _ASSERTION = "AssertionError"
 """An assertion without a message; the asserted expression is on the line above."""
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _ASIDE = ("Exception ignored in", "Error in atexit", "Error in sys.excepthook")
-"""Precedes a traceback that Python chained to another one."""
+"""The line before a traceback begins so if its exception did not end the program."""
 _ELSEWHERE = re.compile(
     r"subprocess\.CalledProcessError: .* returned non-zero exit status"
     r"|SystemError: \(Fatal\) Blocking queue is killed because the data reader raises"
 )
-"""A process or a thread has failed, and has said why itself."""
+"""Exceptions about another process or thread, which has itself logged why it failed."""
 _BEGINS_BELOW = re.compile(r".*(?::|: \([A-Z]\w+\)\.?)$")
 """An error whose message is on the next line."""
 _INTERPRETER = re.compile(r"^/\S+/(python[\d.]*: )")
-"""The folder may fill a whole column, and the reason comes after it."""
+"""The folder, which is dropped, may fill a whole column before the reason."""
 _LAUNCHER_FILES = "paddle/distributed/launch/"
 
 NOTHING_KEPT = "its node kept only what PaddlePaddle's launcher wrote"
-"""Where an environment of 1.6 KB or a little more follows the program's lines, they are cut off."""
+"""The cause if the launcher's dump of an environment over 1.6 KB pushed all other lines out."""
 _SUMMARY = "Error Message Summary:"
 """Before the sentence of PaddlePaddle's C++ errors."""
 _DETECTED = re.compile(r"FatalError: `.*` is detected by the operating system")
-"""PaddlePaddle, about the signal that ends it."""
+"""PaddlePaddle's line about the signal that ends it."""
 _THROWN = re.compile(r"terminate called after throwing an instance of '(.*)'")
 _WHAT = re.compile(r"\s*what\(\): +(.+)")
 _FATAL_LOG = re.compile(r"F\d{4} [\d:.]+ +\d+ ")
@@ -138,7 +138,7 @@ def read_message(message: str) -> LastWords:
 def _find(lines: Sequence[str]) -> _Candidate | None:
     """The best candidate: the last one of the best kind.
 
-    If an abort over a lost peer follows an exception, the process's exit caused it.
+    If an abort over a lost peer follows an exception, the exception is the cause of both.
     """
     raised = list(_exceptions(lines))
     launchers = [each for each in raised if each.is_launchers]
@@ -214,7 +214,7 @@ def _matching(pattern: re.Pattern[str], lines: Sequence[str]) -> Iterator[_Candi
 
 
 def _complaints(lines: Sequence[str], but: set[int]) -> Iterator[_Candidate]:
-    """Lines that look like an error; code in a traceback is indented."""
+    """Lines that look like an error, without a traceback's code, which is indented."""
     for index, line in enumerate(lines):
         if index in but or _OBITUARY.match(line) or line.startswith(_ASIDE):
             continue

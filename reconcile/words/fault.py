@@ -25,7 +25,7 @@ class Fault(StrEnum):
 
 _WORDS = (
     (
-        Fault.HARDWARE,  # 101: two computations of the same differ
+        Fault.HARDWARE,  # 101: the same computation had two results
         r"PaddleRecall error\(101\)|uncorrect\w* ecc|\becc (?:error|uncorrect)|-bit ecc|\bhbm ecc"
         r"|nvrm: xid|\bxid (?:\(pci|error)|fallen off the bus|gpu is lost"
         r"|(?:cuda|hip) error ?\((?:214|714|802)\)|hardware stack error"

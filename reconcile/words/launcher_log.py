@@ -24,7 +24,7 @@ _RULE = re.compile(r"[-=*+|#\s]*")
 _UNENDED = re.compile(r"(?=LAUNCH [A-Z]+ \d{4}-\d\d-\d\d )")
 """Where the launcher continued on a line that a program left unfinished."""
 _QUOTED_FRAME = r"\n  File "
-"""In a line that quotes a traceback: a KeyError of a DataLoader's worker, or a log in JSON."""
+"""Marks a line that quotes a traceback: a KeyError of a DataLoader's worker, or a log in JSON."""
 _LAUNCHER = re.compile(
     r"LAUNCH [A-Z]+ |Container rank -?\d+ status |env \{|launch proc_id:"
     r"|.*\blaunch_utils\.py:\d+\b|\s*\|\s+(?:PADDLE|FLAGS|POD)_\w+ "  # --legacy, and before 2.3
@@ -111,7 +111,7 @@ def _after_cut_dump(lines: list[str], is_cut: bool) -> list[str]:
 
 
 def _is_launchers(piece: str, following: str, is_cut: bool) -> bool:
-    """Whether the end of a line is one of the launcher's, or of a dump."""
+    """Whether this end of a line belongs to a line of the launcher, or to a dump."""
     if _ends_dump(piece) or _FIRST_ENTRY.match(following):
         return True
     is_watching = any(piece.endswith(end) or end.endswith(piece) for end in _WATCHING)

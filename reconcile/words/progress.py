@@ -1,8 +1,8 @@
 """Reads the progress of a training from the lines of its log.
 
 A log is a tenant's text. Only numbers, short names and one path are taken from it, by allow-list;
-what no line reports is None. Durations come from the lines' own times, so a node whose clock is
-wrong does not change them.
+a value that no line reports is None. Durations come from the lines' own times, so a node whose
+clock is wrong does not change them.
 """
 
 import math
@@ -35,7 +35,7 @@ YEARS = range(1970, 2200)
 fail.
 """
 PACE_TIME, PACE_STEPS = timedelta(minutes=5), 10
-"""The pace is computed over at least so long and so many steps, and about twice that at most."""
+"""The pace is computed over at least this time and this many steps, at most about twice both."""
 SAME_MOMENT = timedelta(seconds=0.2)
 """Lines this close come together: PaddlePaddle's launcher copies a log every 2 s."""
 _COUNT = re.compile(tools.COUNT, re.ASCII)
@@ -70,10 +70,10 @@ class Progress(NamedTuple):
     """The progress that the lines report. None means that no line reports it.
 
     `metrics` has at most 8 pairs of a name and a number, as text. `last_step_time` is when the step
-    last changed. The pace is computed from `first_step` and its time: from when the steps began to
-    only grow, or some minutes ago. `later_step` takes its place when that is long ago.
-    `forming_since` is from when elastic launchers have formed their group three times, without a
-    step or a checkpoint.
+    last changed. The pace is computed from `first_step` and its time: the step since which steps
+    have only grown, or one of some minutes ago. `later_step` replaces it when that is long ago.
+    `forming_since` is when elastic launchers formed their group for the last time but two, if no
+    step and no checkpoint has followed.
     """
 
     step: int | None = None
@@ -117,7 +117,7 @@ class Progress(NamedTuple):
 
 
 def read_lines(log: bytes) -> list[Line]:
-    """The ends of a log's lines, which begin with timestamps. Those without one are dropped."""
+    """The lines that begin with a time, each as its time and the end of its text."""
     lines = []
     for each in log.split(b"\n"):
         stamp, _, text = each.partition(b" ")
@@ -152,7 +152,7 @@ class ProgressReader:
             for text in clean(line.text):
                 self._read_text(line.time, text, form_of)
                 last = line.time
-        # Only the latest numbers are searched for: that takes most of the time.
+        # Only the latest numbers are searched for: the search takes most of the time.
         texts = self._texts[: -NUMBER_LINES - 1 : -1]
         metrics = next(filter(None, map(_metrics, map(_pairs, texts))), None)
         rate = next(filter(None, map(_rate, texts)), None)
@@ -199,7 +199,7 @@ class ProgressReader:
         if is_per_epoch and total is not None:
             if before.epoch and before.epochs and before.epoch <= before.epochs:
                 step, total = (before.epoch - 1) * total + step, before.epochs * total
-            else:  # that of an epoch alone is not the training's
+            else:  # the total of one epoch is not the training's
                 total = None
         after = _after_step(before, time, step, total)
         if self._saving and step > self._saving.step:

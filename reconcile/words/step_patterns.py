@@ -122,7 +122,7 @@ EVALUATION_BEGINS = _pattern(
     "eval start *** ", r"eval begin|\bstart evaluating\b|\*\*\* running (?:eval|predict)"
 )
 EVALUATION_ENDS = _pattern("eval [eval]", r"eval samples|\[eval\]|\beval_\w{1,40}['\"]?: ")
-"""Around the lines of hapi, PaddleSeg and Trainer that look like those of their training."""
+"""Around evaluation lines of hapi, PaddleSeg and Trainer, which look like those of a training."""
 _SAMPLES = r"(?:samples?|images?|imgs?|sequences|sentences|examples|instances?|ins)"
 RATE_WORDS = ("sample", "image", "img", "sequences", "sentences", "examples", "ins", "ips")
 """A line without any of these has no rate."""

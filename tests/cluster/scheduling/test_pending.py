@@ -106,7 +106,7 @@ def test_quota_is_told_and_the_job_goes_on_when_it_is_raised(poor: Lab) -> None:
     )
     assert poor.condition("squeezed", "Pending")["reason"] == "PartlyPlaced"
     assert re.fullmatch(
-        r"1 of 2 pods hold quota and cannot start on node-\d \(1\); not placed: "
+        r"1 of 2 pods hold quota on node-\d \(1\) and cannot start; not placed: "
         r'pods "squeezed-worker-1" is forbidden: exceeded quota: few, .*; next: .*',
         poor.condition("squeezed", "Pending")["message"],
     )

@@ -30,13 +30,13 @@ ENDS: dict[str, tuple[int, dict[str, Any], str]] = {
     "killed-launcher": (
         247,
         {"message": launched("epoch 1\n", -9)},
-        f"exited with code 247: a process of it {OFTEN}",
+        f"exited with code 247: one of its processes {OFTEN}",
     ),
     "segmentation": (139, {"message": SEGMENTATION}, f"was ended by SIGSEGV: {DETECTED}"),
     "segmentation-launcher": (
         245,
         {"message": launched(SEGMENTATION, -11)},
-        f"exited with code 245: a process of it was ended by SIGSEGV: {DETECTED}",
+        f"exited with code 245: one of its processes was ended by SIGSEGV: {DETECTED}",
     ),
     "aborted-quietly": (134, {"message": "epoch 1\n"}, "was ended by SIGABRT"),
     "interrupted": (

@@ -50,9 +50,9 @@ def test_it_says_what_it_holds_and_where_and_until_when(world):
     place_one(world, a_job().with_workers(2))
     pending = world.condition("Pending")
     assert (pending["status"], pending["reason"]) == ("True", "PartlyPlaced")
-    assert "1 of 2 pods hold room and cannot start on node-7 (1)" in pending["message"]
+    assert "1 of 2 pods hold room on node-7 (1) and cannot start" in pending["message"]
     assert FULL in pending["message"]
-    assert "at 03:09:05Z the job deletes these" in pending["message"]
+    assert "at 03:09:05Z the job deletes its pods" in pending["message"]
 
 
 def test_it_gives_back_what_it_holds_uncharged(world):
@@ -132,7 +132,7 @@ def test_it_gives_back_what_a_quota_admits_of_it():
     scenario = over_quota()
     pending = scenario.world.condition("Pending")
     assert pending["reason"] == "PartlyPlaced"
-    assert "1 of 2 pods hold quota and cannot start on node-1 (1)" in pending["message"]
+    assert "1 of 2 pods hold quota on node-1 (1) and cannot start" in pending["message"]
     assert [event.reason for event in scenario.world.told].count("PartlyPlaced") == 1
     scenario.do({"do": "pass_time", "seconds": SETTINGS.give_back_after_seconds})
     scenario.do({"do": "reap", "pod": "train-worker-0"})
