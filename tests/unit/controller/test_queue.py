@@ -202,6 +202,7 @@ def test_a_key_rests_after_its_pass_and_is_then_as_any_other(queue, clock):
     queue.add(A)
     assert take_all(queue) == []
     clock.step(0.5)
+    assert take_all(queue) == [A]
     take(queue, A)
     queue.done(A, rest_seconds=0.5)
     clock.step(0.5)
