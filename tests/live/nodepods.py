@@ -25,8 +25,8 @@ PROCESSES_OF_AN_IDLE_NODE = 2
 
 
 MOUNT: Raw = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+"""What a container says to have its pod's volume at /v."""
 EMPTY: Raw = {"volumes": [{"name": "v", "emptyDir": {}}]}
-"""What a container and its pod say to have an empty volume at /v."""
 
 
 class Pods:
@@ -158,9 +158,19 @@ def python(script: str, container: str = "main", /, **fields: Any) -> Raw:
     return {"name": container, "image": IMAGE, "command": ["python", "-c", script]} | fields
 
 
-def host_path(folders: Path, name: str) -> str:
-    """How a pod names the folder `host/NAME` of the test: the local node has a root of its own."""
-    return str(folders / "host" / name) if is_inside() else f"/{name}"
+def host_folder(folders: Path, name: str) -> tuple[Raw, Path]:
+    """The source of a volume that is a folder of the test, and the folder.
+
+    The local node has a root of its own for such paths.
+    """
+    folder = folders / "host" / name
+    folder.mkdir(parents=True)
+    return {"hostPath": {"path": str(folder) if is_inside() else f"/{name}"}}, folder
+
+
+def volume(**source: Any) -> Raw:
+    """What a pod says to have the volume of MOUNT from this source."""
+    return {"volumes": [{"name": "v"} | source]}
 
 
 def container_status(pod: Raw, name: str = "") -> Raw:

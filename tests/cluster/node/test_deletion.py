@@ -10,25 +10,18 @@ from localcluster import Cluster
 from localcluster.machine import clock
 from tests.live.nodepods import (
     DEADLINE_SECONDS,
+    MOUNT,
     NODES,
     Pods,
     container_status,
-    host_path,
+    host_folder,
     shell,
+    volume,
 )
 from tests.live.processes import command_line, descendants
 
 STUBBORN = "trap '' TERM; echo set; while :; do sleep 0.1; done"
-POLITE = (
-    "trap 'echo stopping; touch /host/$NAME; exit 0' TERM; echo set; while :; do sleep 0.1; done"
-)
-HOST = {"volumeMounts": [{"name": "host", "mountPath": "/host"}]}
-
-
-def host_volume(pods: Pods, folders: Path) -> tuple[list[dict[str, object]], Path]:
-    path = host_path(folders, pods.namespace)
-    volumes: list[dict[str, object]] = [{"name": "host", "hostPath": {"path": path}}]
-    return volumes, folders / "host" / pods.namespace
+POLITE = "trap 'echo stopping; touch /v/$NAME; exit 0' TERM; echo set; while :; do sleep 0.1; done"
 
 
 def wait_set(pods: Pods, name: str, container: str = "main") -> None:
@@ -38,9 +31,9 @@ def wait_set(pods: Pods, name: str, container: str = "main") -> None:
 
 
 def test_sigterm_lets_a_container_end_itself(pods: Pods, folders: Path) -> None:
-    volumes, folder = host_volume(pods, folders)
-    main = shell(POLITE, env=[{"name": "NAME", "value": "done"}], **HOST)
-    pods.create("polite", main, volumes=volumes, terminationGracePeriodSeconds=120)
+    source, folder = host_folder(folders, pods.namespace)
+    main = shell(POLITE, env=[{"name": "NAME", "value": "done"}], **MOUNT)
+    pods.create("polite", main, terminationGracePeriodSeconds=120, **volume(**source))
     wait_set(pods, "polite")
     started = clock.monotonic()
     pods.delete("polite")
@@ -71,11 +64,11 @@ def test_sigkill_comes_after_the_grace_period(pods, of_the_pod, of_deletions, le
 
 
 def test_the_pre_stop_hook_comes_before_sigterm(pods: Pods, folders: Path) -> None:
-    volumes, folder = host_volume(pods, folders)
-    hook = {"preStop": {"exec": {"command": ["sh", "-c", "sleep 0.3; touch /host/hook"]}}}
-    script = "trap 'ls /host > /host/seen; exit' TERM; echo set; while :; do sleep 0.1; done"
-    spec = {"volumes": volumes, "terminationGracePeriodSeconds": 30}
-    pods.create("hooked", shell(script, lifecycle=hook, **HOST), **spec)
+    source, folder = host_folder(folders, pods.namespace)
+    hook = {"preStop": {"exec": {"command": ["sh", "-c", "sleep 0.3; touch /v/hook"]}}}
+    script = "trap 'ls /v > /v/seen; exit' TERM; echo set; while :; do sleep 0.1; done"
+    main = shell(script, lifecycle=hook, **MOUNT)
+    pods.create("hooked", main, terminationGracePeriodSeconds=30, **volume(**source))
     wait_set(pods, "hooked")
     pods.delete("hooked")
     pods.wait_gone("hooked")
@@ -95,11 +88,11 @@ def test_the_status_tells_how_a_deleted_pod_ended(pods: Pods) -> None:
 
 
 def test_sidecars_stop_after_the_main_container(pods: Pods, folders: Path) -> None:
-    volumes, folder = host_volume(pods, folders)
-    stop = "trap 'echo {} >> /host/order; exit 0' TERM; echo set; while :; do sleep 0.1; done"
-    main = shell(stop.format("main"), **HOST)
-    sidecar = shell(stop.format("sidecar"), "sidecar", restartPolicy="Always", **HOST)
-    spec = {"initContainers": [sidecar], "volumes": volumes, "terminationGracePeriodSeconds": 30}
+    source, folder = host_folder(folders, pods.namespace)
+    stop = "trap 'echo {} >> /v/order; exit 0' TERM; echo set; while :; do sleep 0.1; done"
+    main = shell(stop.format("main"), **MOUNT)
+    sidecar = shell(stop.format("sidecar"), "sidecar", restartPolicy="Always", **MOUNT)
+    spec = volume(**source) | {"initContainers": [sidecar], "terminationGracePeriodSeconds": 30}
     pods.create("pod", main, **spec)
     wait_set(pods, "pod")
     wait_set(pods, "pod", "sidecar")

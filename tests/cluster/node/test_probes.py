@@ -3,29 +3,26 @@
 from pathlib import Path
 from typing import Any
 
-from tests.live.nodepods import Pods, condition, container_status, host_path, python, shell
+from tests.live.nodepods import (
+    MOUNT,
+    Pods,
+    condition,
+    container_status,
+    host_folder,
+    python,
+    shell,
+    volume,
+)
 
 FAST = {"periodSeconds": 1, "failureThreshold": 1, "timeoutSeconds": 10}
-LOOKS = {"exec": {"command": ["test", "-e", "/host/mark"]}}
-MOUNTS = [{"name": "host", "mountPath": "/host"}]
-
-
-def mark_of(pods: Pods, folders: Path) -> Path:
-    """A file of the test's that pods with `volumes_of` and MOUNTS see as /host/mark."""
-    folder = folders / "host" / pods.namespace
-    folder.mkdir(parents=True)
-    return folder / "mark"
-
-
-def volumes_of(pods: Pods, folders: Path) -> list[dict[str, Any]]:
-    """The volume in which the test makes that file."""
-    return [{"name": "host", "hostPath": {"path": host_path(folders, pods.namespace)}}]
+LOOKS = {"exec": {"command": ["test", "-e", "/v/mark"]}}
 
 
 def test_readiness_comes_and_goes(pods: Pods, folders: Path) -> None:
-    mark = mark_of(pods, folders)
-    container = shell("sleep 600", readinessProbe=FAST | LOOKS, volumeMounts=MOUNTS)
-    pods.create("pod", container, volumes=volumes_of(pods, folders))
+    source, folder = host_folder(folders, pods.namespace)
+    mark = folder / "mark"
+    container = shell("sleep 600", readinessProbe=FAST | LOOKS, **MOUNT)
+    pods.create("pod", container, **volume(**source))
     pod = pods.wait_state("pod", "running")
     assert condition(pod, "Ready") == "False"
     mark.touch()
@@ -66,11 +63,12 @@ def test_a_failed_liveness_probe_restarts(pods: Pods) -> None:
 
 
 def test_a_startup_probe_holds_the_others_back(pods: Pods, folders: Path) -> None:
-    mark = mark_of(pods, folders)
+    source, folder = host_folder(folders, pods.namespace)
+    mark = folder / "mark"
     startup = {"periodSeconds": 1, "timeoutSeconds": 10, "failureThreshold": 200, **LOOKS}
     probes = {"startupProbe": startup, "livenessProbe": FAST | LOOKS}
-    container = shell("sleep 600", volumeMounts=MOUNTS, **probes)
-    pods.create("pod", container, restartPolicy="Always", volumes=volumes_of(pods, folders))
+    container = shell("sleep 600", **MOUNT, **probes)
+    pods.create("pod", container, restartPolicy="Always", **volume(**source))
     pod = pods.wait_state("pod", "running")
     assert container_status(pod)["started"] is False
     pods.wait_event("Unhealthy")

@@ -6,22 +6,27 @@ from typing import Any
 
 from localcluster.client.rest import Client
 from localcluster.machine import clock
-from tests.live.nodepods import DEADLINE_SECONDS, MOUNT, Pods, Raw, host_path, shell
+from tests.live.nodepods import (
+    DEADLINE_SECONDS,
+    EMPTY,
+    MOUNT,
+    Pods,
+    Raw,
+    host_folder,
+    shell,
+    volume,
+)
 
 
-def volume(**source: Any) -> list[Raw]:
-    return [{"name": "v"} | source]
-
-
-def run(pods: Pods, script: str, volumes: list[Raw], **container: Any) -> str:
+def run(pods: Pods, script: str, volumes: Raw, **container: Any) -> str:
     """The output of a container that mounts the volume at /v."""
-    return pods.run(shell(script, **MOUNT | container), volumes=volumes)
+    return pods.run(shell(script, **MOUNT | container), **volumes)
 
 
 def test_empty_dir_outlives_a_restart_and_the_root_does_not(pods: Pods) -> None:
     script = "[ -e /v/seen ] && { ls /mine; exit 0; }; touch /v/seen; mkdir /mine; exit 1"
     main = shell(script, **MOUNT)
-    pods.create("pod", main, restartPolicy="OnFailure", volumes=volume(emptyDir={}))
+    pods.create("pod", main, restartPolicy="OnFailure", **EMPTY)
     pods.wait_phase("pod", "Succeeded")
     assert "No such file" in pods.log("pod")
 
@@ -38,18 +43,17 @@ def test_every_pod_has_shared_memory_of_its_own(pods: Pods) -> None:
 
 
 def test_host_path_is_a_folder_of_the_node(pods: Pods, folders: Path) -> None:
-    host = folders / "host" / pods.namespace
-    host.mkdir(parents=True)
+    source, host = host_folder(folders, pods.namespace)
     (host / "in").write_text("from the node\n")
-    source = volume(hostPath={"path": host_path(folders, pods.namespace)})
-    assert run(pods, "cat /v/in; echo back > /v/out", source) == "from the node\n"
+    seen = run(pods, "cat /v/in; echo back > /v/out", volume(**source))
+    assert seen == "from the node\n"
     assert (host / "out").read_text() == "back\n"
 
 
 def test_host_path_of_the_wrong_type_is_told(pods: Pods) -> None:
     none = {"path": f"/{pods.namespace}-none", "type": "Directory"}
     source = volume(hostPath=none)
-    pods.create("pod", shell("exit 0", **MOUNT), volumes=source)
+    pods.create("pod", shell("exit 0", **MOUNT), **source)
     assert "hostPath type check failed" in pods.wait_event("FailedMount")
     pods.wait_state("pod", "waiting", "ContainerCreating")
 
@@ -68,7 +72,7 @@ def test_config_map_files(pods: Pods) -> None:
 def test_config_map_changes_show_in_its_files(pods: Pods, client: Client) -> None:
     pods.create_config_map("c", a="old")
     script = "until grep -q new /v/a; do sleep 0.1; done"
-    pods.create("pod", shell(script, **MOUNT), volumes=volume(configMap={"name": "c"}))
+    pods.create("pod", shell(script, **MOUNT), **volume(configMap={"name": "c"}))
     pods.wait_ready("pod")
     path = f"/api/v1/namespaces/{pods.namespace}/configmaps/c"
     client.patch(path, {"data": {"a": "new"}})
@@ -77,7 +81,7 @@ def test_config_map_changes_show_in_its_files(pods: Pods, client: Client) -> Non
 
 def test_a_missing_config_map_holds_the_pod(pods: Pods) -> None:
     source = volume(configMap={"name": "later"})
-    pods.create("pod", shell("cat /v/a", **MOUNT), volumes=source)
+    pods.create("pod", shell("cat /v/a", **MOUNT), **source)
     assert 'configmap "later" not found' in pods.wait_event("FailedMount")
     pods.create_config_map("later", a="there")
     pods.wait_phase("pod", "Succeeded")
@@ -103,7 +107,7 @@ def test_downward_api_files(pods: Pods) -> None:
     ]
     main = shell("cat /v/name /v/labels", **MOUNT)
     volumes = volume(downwardAPI={"items": items})
-    seen = pods.run(main, "pod", labels={"a": "b", "c": "d"}, volumes=volumes)
+    seen = pods.run(main, "pod", labels={"a": "b", "c": "d"}, **volumes)
     assert seen == 'poda="b"\nc="d"'
 
 
@@ -125,10 +129,8 @@ def check_claim(pods: Pods, client: Client, folder: Path, **source: Any) -> None
 
 
 def test_a_claim_of_a_host_path_is_a_folder(pods: Pods, client: Client, folders: Path) -> None:
-    path = host_path(folders, f"claimed-{pods.namespace}")
-    check_claim(
-        pods, client, folders / "host" / f"claimed-{pods.namespace}", hostPath={"path": path}
-    )
+    source, folder = host_folder(folders, pods.namespace)
+    check_claim(pods, client, folder, **source)
 
 
 def test_a_claim_of_nfs_is_a_folder(pods: Pods, client: Client, folders: Path) -> None:
@@ -141,7 +143,7 @@ def test_sub_path(pods: Pods) -> None:
         {"name": "v", "mountPath": "/v"},
         {"name": "v", "mountPath": "/part", "subPath": "a/b"},
     ]
-    source = volume(emptyDir={})
+    source = EMPTY
     output = run(pods, "touch /part/file; ls /v/a/b", source, volumeMounts=mounts)
     assert output == "file\n"
 
@@ -156,7 +158,7 @@ def test_sub_path_of_a_config_map_is_one_file(pods: Pods) -> None:
 def test_a_read_only_mount_refuses_writes(pods: Pods) -> None:
     mounts = [{"name": "v", "mountPath": "/v", "readOnly": True}]
     script = "touch /v/a 2>&1 | grep -o 'Read-only file system'"
-    source = volume(emptyDir={})
+    source = EMPTY
     assert run(pods, script, source, volumeMounts=mounts) == "Read-only file system\n"
 
 
@@ -165,7 +167,7 @@ def test_any_path_can_be_a_mount_point(pods: Pods) -> None:
     existed = [Path(path).exists() for path in paths]
     mounts = [{"name": "v", "mountPath": path, "subPath": f"p{n}"} for n, path in enumerate(paths)]
     script = f"for path in {' '.join(paths)}; do touch $path/a; ls $path; done"
-    assert run(pods, script, volume(emptyDir={}), volumeMounts=mounts) == "a\n" * len(paths)
+    assert run(pods, script, EMPTY, volumeMounts=mounts) == "a\n" * len(paths)
     assert [Path(path).exists() for path in paths] == existed
 
 
@@ -178,11 +180,11 @@ def test_what_a_container_writes_is_its_own(pods: Pods) -> None:
 def test_a_read_only_root(pods: Pods) -> None:
     script = "touch /a /etc/a; [ ! -e /a ] && touch /v/a"
     context = {"readOnlyRootFilesystem": True}
-    run(pods, script, volume(emptyDir={}), securityContext=context)
+    run(pods, script, EMPTY, securityContext=context)
 
 
 def test_a_deleted_pod_leaves_no_folder(pods: Pods, state_folder: Path) -> None:
-    source = volume(emptyDir={})
+    source = EMPTY
     run(pods, "touch /v/a", source)
     pod = pods.all()[0]
     uid = pod["metadata"]["uid"]
