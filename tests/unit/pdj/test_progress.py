@@ -119,29 +119,25 @@ def test_a_job_that_does_not_run_is_not_asked(phase):
 
 
 def test_without_the_right_to_logs_the_operators_reading_is_shown():
-    picture = a_picture()
-    known = TrainingProgress(
-        attempt=1,
-        step=7,
-        total_steps=9,
-        epoch="1/3",
-        checkpoint=SavedCheckpoint(5, "", stamp(40)),
-        last_output_time=stamp(90),
-        quiet_until="2026-01-02T04:00:00Z",
-    )
-    status = replace(picture.job.status, attempt=1, progress=known)
-    job = replace(picture.job, status=status)
-    training = read_training(Logs(worker_0=Forbidden("no right")), job, Still())
-    assert training is not None
-    shown = "  ".join(describe_training(training))
-    assert shown == (
+    def read_status(seconds: float) -> Any:
+        known = TrainingProgress(
+            attempt=1,
+            step=7,
+            total_steps=9,
+            epoch="1/3",
+            checkpoint=SavedCheckpoint(5, "", stamp(40)),
+            last_output_time=stamp(seconds),
+            quiet_until="2026-01-02T04:00:00Z",
+        )
+        job = a_picture().job
+        job = replace(job, status=replace(job.status, attempt=1, progress=known))
+        return read_training(Logs(worker_0=Forbidden("no right")), job, Still())
+
+    assert "  ".join(describe_training(read_status(90))) == (
         "epoch 1/3  step 7/9 (77 %)  checkpoint 5 (1m ago)  "
         "a pause until 04:00:00Z was announced  last output 10s ago"
     )
-    old = replace(known, last_output_time=stamp(-3600))
-    job = replace(job, status=replace(status, progress=old))
-    training = read_training(Logs(worker_0=Forbidden("no right")), job, Still())
-    assert training is not None and not training.is_suspicious, "the status may be old"
+    assert not read_status(-3600).is_suspicious, "the status may be old"
 
 
 FORBIDDEN = 'pods "train-worker-0" is forbidden: User "u" cannot get resource "pods/log"'
