@@ -108,10 +108,14 @@ def cut(handler: BaseHTTPRequestHandler) -> bool:
     return True
 
 
+def pass_on(_: BaseHTTPRequestHandler) -> bool:
+    return False
+
+
 class Counted:
     """Does this with requests, and keeps their paths."""
 
-    def __init__(self, act: Act) -> None:
+    def __init__(self, act: Act = pass_on) -> None:
         self._act = act
         self.paths: list[str] = []
 

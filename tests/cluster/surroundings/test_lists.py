@@ -2,8 +2,6 @@
 
 import json
 import re
-import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
 from tests.live.operated import operator_behind
-from tests.live.proxy import FaultProxy, answer, first, refuse
+from tests.live.proxy import Counted, FaultProxy, answer, first, refuse
 
 WAITS = {"worker": (2, shell("exec sleep 3600"))}
 LOOK_SECONDS = 6.0
@@ -67,26 +65,21 @@ def test_old_lists_undo_nothing(scene: Scene) -> None:
     before = scene.run("old")
     pods, jobs = lab.get(CORE, "pods"), lab.get(PADDLE_JOBS, "paddlejobs")
     jobs["items"][0]["spec"]["suspend"] = True
-    set_suspend(lab, True)
+    lab.edit("old", suspend=True)
     lab.wait_phase("old", "Suspended")
-    set_suspend(lab, False)
+    lab.edit("old", suspend=False)
     lab.wait_phase("old", "Running")
     after, status = scene.uids("old"), lab.status("old")
     assert not set(after.values()) & set(before.values())
-    writes = Counter[str]()
-
-    def note(handler: BaseHTTPRequestHandler) -> bool:
-        writes[handler.path.partition("?")[0].rpartition("/")[2]] += 1
-        return False
-
+    writes = Counted()
     with ExitStack() as rules:
         for kind, listed in (("pods", pods), ("paddlejobs", jobs)):
             old = answer(200, json.dumps(listed).encode(), JSON)
             rules.enter_context(proxy.rule("GET", f"/{kind}[?](?!watch)", old))
         rules.enter_context(proxy.rule("GET", "watch=true", refuse(503, "Unavailable")))
-        rules.enter_context(proxy.rule("PATCH", "/status", note))
+        rules.enter_context(proxy.rule("PATCH", "/status", writes))
         scene.start()
-        lab.wait(lambda: writes["status"], "it believes what it was told")
+        lab.wait(lambda: writes.paths, "it believes what it was told")
         clock.sleep(LOOK_SECONDS)
         assert scene.uids("old") == after
         assert lab.status("old") == status
@@ -95,18 +88,13 @@ def test_old_lists_undo_nothing(scene: Scene) -> None:
     assert lab.status("old")["phase"] == "Running"
 
 
-def set_suspend(lab: Lab, value: bool) -> None:
-    change = json.dumps({"spec": {"suspend": value}})
-    lab.kubectl("patch", "pdj", "old", "--type=merge", "-p", change)
-
-
 def test_what_came_and_went_unseen_changes_nothing(scene: Scene) -> None:
     lab = scene.lab
     before = scene.run("old")
     (pod, _) = lab.pods("old")
     scene.stack.close()
     for value in (True, False):
-        set_suspend(lab, value)
+        lab.edit("old", suspend=value)
     kept = {key: pod["metadata"][key] for key in ("labels", "ownerReferences")}
     lab.submit({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "brief", **kept}})
     lab.kubectl("delete", "configmap", "brief")
@@ -139,32 +127,22 @@ def test_list_that_expires_halfway_is_read_anew(scene: Scene) -> None:
 
 def test_watch_that_ends_at_once_is_opened_ever_more_seldom(scene: Scene) -> None:
     scene.run("before")
-    tries: list[float] = []
-
-    def end(handler: BaseHTTPRequestHandler) -> bool:
-        tries.append(time.monotonic())
-        return answer(200, b"", JSON)(handler)
-
-    with scene.proxy.rule("GET", "/pods.*watch=true", end):
+    tries = Counted(answer(200, b"", JSON))
+    with scene.proxy.rule("GET", "/pods.*watch=true", tries):
         clock.sleep(LOOK_SECONDS)
-    assert 1 < len(tries) <= MOST_TRIES
+    assert 1 < len(tries.paths) <= MOST_TRIES
     scene.run("after")
 
 
 def test_pods_that_the_watch_does_not_show_yet_are_not_made_twice(scene: Scene) -> None:
     lab = scene.lab
     scene.run("before")
-    creates = Counter[str]()
-
-    def note(handler: BaseHTTPRequestHandler) -> bool:
-        creates[handler.path.partition("?")[0]] += 1
-        return False
-
-    with scene.proxy.rule("POST", "/pods", note):
+    creates = Counted()
+    with scene.proxy.rule("POST", "/pods", creates):
         with scene.proxy.rule("GET", "/pods[?]", refuse(503, "Unavailable")):
             lab.submit(paddle_job("late", WAITS))
             lab.wait(lambda: len(lab.pods("late")) == 2, "its pods")
             lab.kubectl("annotate", "pdj", "late", "looked=again")
             clock.sleep(LOOK_SECONDS)
         lab.wait_phase("late", "Running")
-    assert creates.total() == 2
+    assert len(creates.paths) == 2

@@ -50,7 +50,7 @@ def refused_for(lab: Lab) -> float:
     path = f"{PADDLE_JOBS}/namespaces/{lab.namespace}/paddlejobs/held/status"
     refused = [
         datetime.fromisoformat(entry["requestReceivedTimestamp"]).timestamp()
-        for entry in audit_entries(lab.cluster)
+        for entry in audit_entries(lab.cluster, about=lab.namespace)
         if entry["requestURI"].partition("?")[0] == path and entry["responseStatus"]["code"] == 403
     ]
     return max(refused, default=0.0) - min(refused, default=0.0)

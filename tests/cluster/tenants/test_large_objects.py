@@ -23,8 +23,8 @@ from tests.conftest import new_namespace
 from tests.live import volcano
 from tests.live.apiserver import ApiServer, jobs_path
 from tests.live.lab import CORE, Lab, paddle_job, shell
-from tests.live.operated import install_without_deployment, run_operator
-from tests.live.processes import http_get, listening_ports, status_of
+from tests.live.operated import install_without_deployment, readyz, run_operator
+from tests.live.processes import status_of
 from tests.live.tenant import Tenant
 
 CONFIG_MAPS = 400
@@ -65,10 +65,7 @@ def neighbour(plane: Cluster) -> Iterator[Lab]:
 
 def start(plane: Cluster) -> Process:
     process = run_operator(plane, "", "--health-probe-bind-address=127.0.0.1:0")
-    assert clock.wait_until(lambda: bool(listening_ports(process.pid)), READY_SECONDS)
-    (port,) = listening_ports(process.pid)
-    url = f"http://127.0.0.1:{port}/readyz"
-    assert clock.wait_until(lambda: http_get(url)[0] == 200, READY_SECONDS)
+    assert clock.wait_until(lambda: readyz(process.pid)[0] == 200, READY_SECONDS)
     return process
 
 

@@ -115,8 +115,7 @@ def admitted(unattended: Cluster) -> Iterator[Lab]:
         late.submit(*(paddle_job(name, roles) for name in names))
         for name in names:
             late.wait(lambda n=name: late.condition(n, "Pending").get("message"), "quota is told")
-        raised = f'{{"spec":{{"hard":{{"pods":"{WIDE * WIDE_JOBS}"}}}}}}'
-        late.kubectl("patch", "quota", "late", "--type=merge", "-p", raised)
+        late.patch(CORE, "resourcequotas/late", spec={"hard": {"pods": str(WIDE * WIDE_JOBS)}})
         late.wait(lambda: pod_count(late), "their first pods")
         yield late
 

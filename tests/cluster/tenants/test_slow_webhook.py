@@ -94,7 +94,7 @@ def create(lab: Lab, name: str, most_seconds: float = MOST_SECONDS) -> None:
 def seconds_to_pods(lab: Lab) -> dict[str, float]:
     """By job, the time from when the API server was asked for it until its pod had been made."""
     asked, made = {}, {}
-    for entry in audit_entries(lab.cluster):
+    for entry in audit_entries(lab.cluster, about=lab.namespace):
         of = entry.get("objectRef", {})
         if entry["verb"] != "create" or of.get("namespace") != lab.namespace:
             continue
