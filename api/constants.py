@@ -49,7 +49,7 @@ MANAGED_BY: Final = "paddlejob-operator"
 OPERATOR_LABELS: Final = {LABEL_APP_NAME: MANAGED_BY}
 """On all objects of the operator itself, except its namespace: uninstalling selects by it."""
 
-LABEL_CODE_OF: Final = f"{GROUP}/code-of"  # a ConfigMap of `--code`: the job's name
+LABEL_CODE_OF: Final = f"{GROUP}/code-of"  # on a ConfigMap of `--code`: the job's name
 ANNOTATION_CODE: Final = f"{GROUP}/code-sha256"
 ANNOTATION_RESTARTED_AT: Final = f"{GROUP}/restarted-at"
 """On a job, set by its user: each new value asks for one new attempt."""
@@ -264,7 +264,7 @@ PORT: Final = 36000
 """The first port of a pod's range, unless the templates set PADDLE_PORT."""
 PORTS_PER_POD: Final = 20
 MAX_ENV_VALUE_BYTES: Final = 131_000
-"""Linux refuses one environment string of 131,072 bytes or more, its name included."""
+"""Linux refuses an environment variable of 131,072 bytes or more, its name included."""
 MAX_REPLICAS: Final = 10_000
 """The most pods of a job, over all roles."""
 MAX_CHILD_NAME: Final = 63

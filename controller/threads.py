@@ -41,7 +41,7 @@ class Threads:
         return [thread.name for thread in self._threads if not thread.is_alive()]
 
     def join(self, seconds: float, name: str = "") -> list[str]:
-        """Wait for all threads, or the one with this name; returns the names of those not ended."""
+        """Wait for all threads, or the one with this name; returns those still alive, by name."""
         threads = [thread for thread in self._threads if name in ("", thread.name)]
         deadline = self._clock.monotonic() + seconds
         for thread in threads:

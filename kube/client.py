@@ -174,7 +174,7 @@ class Client:
         accept: str = JSON,
     ) -> Response:
         """Send any request unchanged; the target must include the prefix and the query."""
-        self._allowed_seconds()  # raises before a connection is opened for nothing
+        self._allowed_seconds()  # also before connecting: raises if no write is allowed
         headers = {**self._headers(accept), "Content-Type": content_type}
         request = Request(method, target, headers, body, self._allowed_seconds)
         return self._send(request, self._timeouts.read)

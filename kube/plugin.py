@@ -19,7 +19,7 @@ from api.objects import Raw
 from kube.clock import Clock
 
 PLUGIN_SECONDS = 60.0
-"""A login in a browser takes its time."""
+"""The most seconds for a plugin: a person may log in with a browser."""
 PATIENCE_SECONDS = 5.0
 """After this long a message says what we wait for."""
 MAX_BYTES = 1 << 20

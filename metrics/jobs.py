@@ -85,7 +85,7 @@ class JobMetrics:
                 family.labels(mode)
 
     def preset(self, failures: Iterable[str], losses: Iterable[str]) -> None:
-        """Set counters to zero for every mode and every reason of a failure or attempt's end."""
+        """Set counters to 0 for every mode and every reason why jobs fail or attempts end."""
         losses = tuple(losses)
         for family, reasons in (
             (self._failed, failures),

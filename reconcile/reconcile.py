@@ -314,7 +314,7 @@ def _news(
 
 
 def _first_run(view: View, status: JobStatus) -> Iterator[Outcome]:
-    """How long the first attempt took to run, since the job's creation and since its start."""
+    """The times until the first attempt ran: since the job's creation, and since its start."""
     start = parse_time(status.start_time)
     if status.restart_count == 0 and start:
         yield Outcome("running", view.job.spec.mode, seconds=view.age_seconds)
@@ -346,7 +346,7 @@ def _force_delete_event(stuck: tuple[Delete, ...]) -> EmitEvent:
 
 
 def _trouble_events(view: View, status: JobStatus, told: Hold | None) -> list[EmitEvent]:
-    """Events about a running job's PodGroup, refusals, and trainings that stall or are alone."""
+    """Events about a running job's PodGroup, refusals, a stall, and workers that train alone."""
     events = []
     for type_ in _TROUBLE:
         old, new = view.job.status.condition(type_), status.condition(type_)

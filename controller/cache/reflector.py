@@ -69,7 +69,7 @@ FAILING_SECONDS = 10.0
 RECONNECT_SECONDS = (0.5, 1.0)
 """The first and the longest pause while nobody answers, before jitter is added."""
 RETRY_SECONDS = (0.7, 15.0)
-"""The same after other failures. Even with jitter, the first pause is below AWAY_SECONDS."""
+"""The first and the longest pause after other failures. The first is always below AWAY_SECONDS."""
 AWAY_SECONDS = 1.5
 """After this long without a watch, etcd may have been restored. It soon reaches the version seen
 last again, and a watch from there would miss the changes before it. The API server restarts for

@@ -192,7 +192,7 @@ class Store:
         """Guards all that follows."""
         self._tables: dict[Resource, dict[Key, Entry]] = {r: {} for r in resources}
         self._owned: dict[Key, dict[tuple[Resource, Key], Entry]] = {}
-        """The children of the job with this name, and of former jobs with it."""
+        """The children of the job with this key, and of former jobs with the same key."""
         self._versions: dict[tuple[Resource, str], int] = {}
         """Versions by kind and watched namespace, which is empty if all are watched."""
         self._room = Room()

@@ -182,7 +182,7 @@ def _may_be_gang(obj: Raw) -> bool:
 
 
 def _trim_workload(obj: Raw) -> Raw:
-    """The job's own Workload without its templates; any other only its metadata."""
+    """The job's own Workload without its templates, or only the metadata of any other."""
     owner, metadata = owner_of(obj), _trim_metadata(obj)
     if owner is None or not _may_be_own(obj["metadata"]["name"], owner):
         return {"metadata": metadata}

@@ -114,7 +114,7 @@ class Watches:
         return reflector is not None and reflector.is_forbidden
 
     def lacks_paddle_jobs(self) -> bool:
-        """Whether the API server says that there is no such kind."""
+        """Whether the API server says that it serves no PaddleJobs."""
         found = [group[PADDLE_JOB] for group in self._groups.values()]
         return all(each.has_listed and not each.is_served for each in found)
 

@@ -35,7 +35,7 @@ SAME_SECONDS = 600.0
 BURST_PER_JOB = 25
 RATE_PER_JOB = 0.1
 MESSAGE_CHARACTERS = 1024
-"""The API server refuses a longer one."""
+"""The API server refuses longer messages."""
 DEFER_SECONDS = 30.0
 """No Event is deferred longer."""
 SLOW_SECONDS = 5.0
@@ -176,7 +176,7 @@ class EventRecorder:
             self._log.warning("event_not_sent", reason=note.event.reason, error=failure.message)
 
     def _send_timed(self, note: _Note) -> None:
-        """Send it; if that takes long, even if it succeeds, the namespace rests."""
+        """Send the note; if that takes long, even if it succeeds, the namespace rests."""
         began = self._clock.monotonic()
         try:
             self._send(note)

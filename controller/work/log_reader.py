@@ -92,7 +92,7 @@ class LogReader:
     nodes: NodeRests
     _stopped: threading.Event = field(default_factory=threading.Event)
     _broken_at: float = float("-inf")
-    """When a read last failed for a reason that holds for all logs: silence until then is void."""
+    """When a read last failed for a reason that holds for all logs, so that no silence counts."""
     _paused_until: float = float("-inf")
     """No log is read until then: the API server is busy or away. Any thread sets these two."""
     _lock: threading.Lock = field(default_factory=threading.Lock)

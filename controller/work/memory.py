@@ -99,7 +99,7 @@ class JobMemory:
         """By namespace, the latest create that took long to fail, and when that was."""
 
         self._denied: tuple[Key, float] | None = None
-        """Since the last status write: the first job whose status we had no right to, and when."""
+        """The first job since a status was written whose status we could not write, and when."""
 
     def problems(self) -> list[str]:
         """A line if the right to write statuses has been missing for a while.

@@ -19,8 +19,8 @@ class Result:
     last until somebody fixes their cause. `created` and `deleted` are the successes. `is_partial`:
     the plan was too long for one pass, and the rest follows. `is_outdated`: the job has changed
     since the plan was made, or is gone, so its status was not written. `is_hopeless`: the namespace
-    is being deleted, and takes no new objects. `is_status_written`: the plan's status
-    was. `seconds`: how long the writes took.
+    is being deleted, and takes no new objects. `is_status_written`: the plan's status was written.
+    `seconds`: how long the writes took.
     """
 
     errors: list[ApiError] = field(default_factory=list)

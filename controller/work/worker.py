@@ -56,7 +56,7 @@ class LargePasses:
         self._lock = threading.Lock()
         """Guards the table."""
         self._jobs: dict[str, Key] = {}
-        """By namespace."""
+        """The large job in a pass, by namespace."""
 
     def enter(self, job: Key, size: int) -> bool:
         """Whether a pass over a job of this size may begin; if so, call `leave` after it."""

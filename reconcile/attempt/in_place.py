@@ -19,5 +19,5 @@ def find_exhausted_in_place(view: View) -> Move | None:
     if not pods or (count < limit if limit else count == 0):
         return None
     worst = max(pods, key=lambda pod: pod.restarts)
-    message = f"containers were restarted {count} times, {worst.name} {worst.restarts} of them"
+    message = f"containers were restarted {count} times, {worst.restarts} of these in {worst.name}"
     return fail_job(view, Reason.BACKOFF_LIMIT_EXCEEDED, message)

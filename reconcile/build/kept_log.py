@@ -19,7 +19,7 @@ _GZIP = 31
 
 
 def kept_log_name(job_name: str, attempt: int) -> str:
-    """The name of the attempt's ConfigMap. No job's name has a dot, so it is no other child's."""
+    """The name of the attempt's ConfigMap. No other child has it, as job names have no dots."""
     return f"{job_name}.log-{attempt}"
 
 

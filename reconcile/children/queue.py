@@ -89,9 +89,7 @@ def _await_flavors(view: View) -> Move | Hold | None:
 
 def _await_workload(view: View) -> Hold:
     if view.job.prebuilt:
-        cause = (
-            f"the Workload {view.job.prebuilt} of MultiKueue does not exist, or is not of this job"
-        )
+        cause = f"MultiKueue's Workload {view.job.prebuilt} does not exist, or is not for this job"
         return _hold(cause, "nothing; if this lasts, submit the job again", RETRY_SECONDS)
     named = priority_class_of(view.observed.job)
     hold = _unread(view, named, "have it created, or name another") if named else None

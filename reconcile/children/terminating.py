@@ -128,8 +128,8 @@ def _of_attempt(view: View) -> Iterator[_Leaver]:
 def _of_job(view: View) -> Iterator[_Leaver]:
     """The children that the job waits for; with none left, the job itself if a finalizer holds it.
 
-    The collector deletes the children first only if somebody asked for that. Otherwise they stay as
-    long as the job does.
+    The garbage collector deletes children first only if somebody asked for that. Otherwise they
+    stay as long as the job does.
     """
     seen, finalizers = view.observed, _finalizers(view.observed.job)
     children = (*seen.pods, *seen.services, *seen.config_maps, *seen.pod_groups)

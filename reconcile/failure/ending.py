@@ -33,7 +33,7 @@ def describe_end(view: View, pod: PodView, others: int = 0) -> str:
 
 
 def describe_record(record: Failure) -> str:
-    """The same sentence about a pod that is gone, from its record."""
+    """One sentence about a pod that is gone, from its record."""
     where = f" on {record.node}" if record.node else ""
     first, *_ = record.message.splitlines() or [""]
     how = f"{record.ending}: " if record.ending else ""

@@ -199,7 +199,7 @@ def build_failure(view: View, incident: Incident) -> Failure:
 
 
 def _record_words(view: View, incident: Incident) -> tuple[str, str]:
-    """As `record_words`, but the incident's message if the cluster ended a pod without a log."""
+    """As `record_words`; empty if the cluster ended the pod and no log gives a cause."""
     pod = incident.pod
     if pod is None or not (_is_programs_own(incident) or last_words(pod).cause):
         return "", ""

@@ -34,8 +34,8 @@ def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:
 
 
 def note_stop(status: JobStatus, since: str, reason: Reason) -> JobStatus:
-    """Note the time since when nothing trains. If there are two stops in a row, the first one's
-    reason counts.
+    """Note the time since when nothing trains. Of two stops in a row, the reason of the first is
+    kept.
     """
     if status.lost_since:
         return replace(status, lost_since=min(since, status.lost_since))

@@ -19,7 +19,7 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def await_start(view: View) -> Hold | None:
-    """Wait for pods that have no node yet, or that their nodes have not started."""
+    """Wait for pods that have no node yet, or whose containers have not started."""
     if view.all_run:
         return None
     hold = _gated(view) or _unscheduled(view) or _overlooked(view) or _without_sandbox(view)

@@ -2,7 +2,7 @@
 
 It is written when the percentage or the checkpoint changes, a pause is announced or ends early, or
 with another change of the job's conditions, else every five minutes. A checkpoint stays, over
-attempts too, because a resume uses it. It has only numbers, short names and one path.
+attempts too, because a resume uses it. All values are numbers, short names or the one path.
 """
 
 from dataclasses import replace

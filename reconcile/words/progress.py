@@ -72,7 +72,7 @@ class Progress(NamedTuple):
     `metrics` has at most 8 pairs of a name and a number, as text. `last_step_time` is when the step
     last changed. The pace is computed from `first_step` and its time: the step since which steps
     have only grown, or one of some minutes ago. `later_step` replaces it when that is long ago.
-    `forming_since` is when elastic launchers formed their group for the last time but two, if no
+    `forming_since` is when elastic launchers formed their group for the third last time, if no
     step and no checkpoint has followed.
     """
 

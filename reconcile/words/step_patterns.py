@@ -86,7 +86,7 @@ STEP_PATTERNS = {
 }
 """By tool. Groups: step, and, if the line has them, total, epoch and epochs."""
 SOME_EPOCH = _pattern("epoch", _EPOCH)
-"""The epoch, where it is elsewhere in the line."""
+"""The epoch, if it is not beside the step in the line."""
 TOTAL = _pattern(
     "total max_",
     r"\b(?:total|max|total_train)(?:_steps?|_iters?|(?<=total)(?=[:=]))['\"]?[ :=]{1,3}<total>",

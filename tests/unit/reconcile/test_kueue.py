@@ -211,9 +211,7 @@ def test_workload_that_came_with_the_job_is_used(world, kueue, wrong):
     world.begin(a_queued_job().with_metadata(annotations=named))
     if wrong:
         assert (world.names("Pod"), len(world.names(WORKLOAD))) == ([], int(wrong != "gone"))
-        assert "of MultiKueue does not exist, or is not of this job" in str(
-            world.condition("Pending")
-        )
+        assert "does not exist, or is not for this job" in str(world.condition("Pending"))
         return
     run(world, kueue)
     assert (world.phase(), kueue.name) == ("Running", "paddlejob-train-fffff")
