@@ -92,11 +92,6 @@ def test_a_role_may_have_no_replicas() -> None:
     assert parse(worker={"replicas": 0}).roles[Role.WORKER].replicas == 0
 
 
-def test_a_template_stays_as_the_user_wrote_it() -> None:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"unknownField": [1]}}
-    assert parse(worker={"template": template}).roles[Role.WORKER].template == template
-
-
 @pytest.mark.parametrize("template", [None, {}, {"spec": None}], ids=["null", "empty", "no spec"])
 def test_a_template_without_a_pod_spec_has_an_empty_one(template: Any) -> None:
     assert parse(worker={"template": template}).roles[Role.WORKER].pod_spec == {}
@@ -114,10 +109,6 @@ BOUNDS = {
 def test_a_bound_that_is_unset_is_the_number_of_replicas(fields, bounds):
     worker = parse(worker={"replicas": 3, **fields}).roles[Role.WORKER]
     assert (worker.least, worker.most) == bounds
-
-
-def test_all_roles_count_to_the_total() -> None:
-    assert of(a_job().with_ps(2).with_workers(3).with_heter(4)).total_replicas == 9
 
 
 # What follows from several fields

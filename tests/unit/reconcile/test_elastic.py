@@ -27,11 +27,6 @@ def scale(world: World, replicas: int) -> None:
     world.edit_spec(worker=world.job()["spec"]["worker"] | {"replicas": replicas})
 
 
-def test_workers_wait_for_no_config_map(world):
-    start(world)
-    assert world.names("ConfigMap") == []
-
-
 def test_job_grows_at_the_top(world):
     start(world)
     scale(world, 3)
@@ -146,12 +141,15 @@ def test_vanished_worker_comes_back_alone(world):
     assert world.status()["attempt"] == 1
 
 
-def test_workers_that_trained_together_complete_the_job(world):
+@pytest.mark.parametrize(
+    "seconds", [5, 3 * TIMEOUT], ids=["at once", "one saves the model for long"]
+)
+def test_workers_that_trained_together_complete_the_job(world, seconds):
     start(world)
-    world.kubelet.see_end("train-worker-0", 0)
-    assert world.phase() == "Completing"
-    world.advance(5)
     world.kubelet.see_end("train-worker-1", 0)
+    assert world.phase() == "Completing"
+    world.advance(seconds)
+    world.kubelet.see_end("train-worker-0", 0)
     assert world.phase() == "Completed"
 
 
@@ -190,14 +188,6 @@ def test_late_worker_does_not_hold_the_end(world):
         world.kubelet.end(f"train-worker-{index}", 0)
     world.work()
     world.advance(1)
-    assert world.phase() == "Completed"
-
-
-def test_worker_that_saves_the_model_for_long_has_trained(world):
-    start(world)
-    world.kubelet.see_end("train-worker-1", 0)
-    world.advance(3 * TIMEOUT)
-    world.kubelet.see_end("train-worker-0", 0)
     assert world.phase() == "Completed"
 
 

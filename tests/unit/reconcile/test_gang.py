@@ -135,16 +135,6 @@ def test_own_group_stands_in_for_one_that_comes_late_and_stays(volcano):
     assert volcano.status()["podGroup"] == OWN
 
 
-def test_users_group_that_is_deleted_is_told(volcano):
-    volcano.put(pod_group())
-    volcano.settle()
-    volcano.remove("PodGroup", "train")
-    volcano.settle()
-    assert volcano.names("PodGroup") == []
-    assert volcano.condition("Pending")["reason"] == "PodGroupUnavailable"
-    assert "is gone" in volcano.condition("Pending")["message"]
-
-
 def test_pods_decide_whose_group_it_is_where_status_is_behind(volcano):
     volcano.put(pod_group())
     volcano.settle()
@@ -154,15 +144,19 @@ def test_pods_decide_whose_group_it_is_where_status_is_behind(volcano):
     assert volcano.status()["podGroup"] == "train"
 
 
-def test_users_group_that_goes_while_the_job_runs_is_told_once(volcano):
+@pytest.mark.parametrize(
+    ("runs", "condition"), [(False, "Pending"), (True, "Running")], ids=["before", "while it runs"]
+)
+def test_users_group_that_goes_is_told_and_reported_once_if_the_job_runs(volcano, runs, condition):
     volcano.put(pod_group())
-    volcano.run()
+    volcano.run() if runs else volcano.settle()
     volcano.remove("PodGroup", "train")
     volcano.settle()
     volcano.settle()
-    assert volcano.phase() == "Running"
-    assert volcano.condition("Running")["reason"] == "PodGroupUnavailable"
-    assert [event.reason for event in volcano.told].count("PodGroupUnavailable") == 1
+    assert volcano.names("PodGroup") == []
+    told = volcano.condition(condition)
+    assert (told["status"], told["reason"]) == ("True", "PodGroupUnavailable")
+    assert [event.reason for event in volcano.told].count("PodGroupUnavailable") == runs
 
 
 def test_group_that_wants_more_than_there_is_holds_the_job(volcano):
@@ -190,24 +184,21 @@ def test_least_members_follow_the_replicas(world):
     assert world.get("PodGroup", OWN)["spec"]["minMember"] == 2
 
 
-@pytest.mark.parametrize("end", ["complete", "suspend"])
-def test_own_group_gives_its_place_back(world, end):
-    submit_for_volcano(world, a_job().with_workers(2))
+@pytest.mark.parametrize(
+    ("end", "policy", "left"),
+    [("complete", None, []), ("suspend", None, []), ("complete", "Never", [OWN])],
+    ids=["complete", "suspend", "servers run on"],
+)
+def test_own_group_gives_its_place_back_with_the_last_pod(world, end, policy, left):
+    job = a_job().with_ps(1).with_workers(1).with_spec(cleanPodPolicy=policy)
+    submit_for_volcano(world, job)
     world.run()
     if end == "complete":
         world.kubelet.end_all("worker")
     else:
         world.edit_spec(suspend=True)
     world.settle()
-    assert world.names("PodGroup") == []
-
-
-def test_group_stays_while_servers_of_an_ended_job_run(world):
-    submit_for_volcano(world, a_job().with_ps(1).with_workers(1).with_spec(cleanPodPolicy="Never"))
-    world.run()
-    world.kubelet.end_all("worker")
-    world.settle()
-    assert world.names("PodGroup") == [OWN]
+    assert world.names("PodGroup") == left
 
 
 def test_in_tree_gang_names_the_scheduling_group(world):

@@ -16,23 +16,11 @@ from pdj.ui.rows import row_of
 from tests.memory.builders import NOW, a_job
 from tests.memory.world import World, writes_nothing
 
-NO_IMAGE = "no such image"
-
 
 def headline(world: World) -> tuple[str, str]:
     """What the wide columns show."""
     status = world.status()
     return status.get("reason", ""), status.get("message", "")
-
-
-def test_waiting_job_tells_what_it_waits_for(world):
-    world.begin(a_job().with_workers(2))
-    world.kubelet.bind("train-worker-0")
-    world.kubelet.wait("train-worker-0", "ErrImagePull", NO_IMAGE)
-    world.settle()
-    reason, message = headline(world)
-    assert reason == "ImageError"
-    assert message.startswith(f"train-worker-0: ErrImagePull: {NO_IMAGE}")
 
 
 def test_restarting_job_tells_what_failed(world):
@@ -63,11 +51,14 @@ def test_restart_refused_by_quota_has_one_reason_in_all_tools(world, missing):
     ]
 
 
-def test_words_are_those_of_the_first_line_and_few(world):
+def test_waiting_job_tells_what_it_waits_for_in_few_words(world):
     world.begin(a_job().with_workers(1))
-    world.kubelet.refuse_to_bind("train-worker-0", "x" * 5000)
+    world.kubelet.bind("train-worker-0")
+    world.kubelet.wait("train-worker-0", "ErrImagePull", f"no such image {'x' * 5000}")
     world.settle()
-    _, message = headline(world)
+    reason, message = headline(world)
+    assert reason == "ImageError"
+    assert message.startswith("train-worker-0: ErrImagePull: no such image")
     assert len(message) == MAX_HEADLINE_CHARACTERS
     assert message.endswith("…")
 

@@ -46,17 +46,13 @@ def counters(world: World) -> Raw:
     return {name: world.status()[name] for name in names if name in world.status()}
 
 
-def test_it_says_what_it_holds_and_where_and_until_when(world):
+def test_it_says_what_it_holds_and_gives_it_back_uncharged(world):
     place_one(world, a_job().with_workers(2))
     pending = world.condition("Pending")
     assert (pending["status"], pending["reason"]) == ("True", "PartlyPlaced")
     assert "1 of 2 pods hold room on node-7 (1) and cannot start" in pending["message"]
     assert FULL in pending["message"]
     assert "at 03:09:05Z the job deletes its pods" in pending["message"]
-
-
-def test_it_gives_back_what_it_holds_uncharged(world):
-    place_one(world, a_job().with_workers(2))
     world.after(HELD_SECONDS - 1)
     assert world.names("Pod") == ["train-worker-0", "train-worker-1"]
     world.after(1)

@@ -248,11 +248,6 @@ def test_a_first_status_that_was_deferred_waits_for_the_pods_then(world):
     assert world.phase() == "Pending"
 
 
-def test_a_first_status_waits_for_nothing_before_there_are_pods(world):
-    world.submit(a_job().with_workers(2))
-    assert world.work().status is not None
-
-
 @pytest.mark.parametrize("field", ["activeDeadlineSeconds", "startingDeadlineSeconds"])
 def test_a_first_status_is_deferred_for_half_of_a_deadline(world, field):
     world.submit(a_job().with_workers(1).with_spec(**{field: 6}))

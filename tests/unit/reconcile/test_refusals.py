@@ -27,34 +27,23 @@ def look(job: JobBuilder, child: Child, *pods: PodBuilder, is_delete: bool = Fal
 
 
 @pytest.mark.parametrize(
-    ("job", "child"),
+    ("job", "child", "lacks"),
     [
-        pytest.param(JOB, ("Pod", "train-worker-2"), id="a pod"),
-        pytest.param(WITH_SERVICES, ("Service", "train-worker-2"), id="a service"),
-        pytest.param(JOB, ("ConfigMap", "train"), id="the endpoints"),
-        pytest.param(GANG, ("PodGroup", GROUP), id="its gang's group"),
+        pytest.param(JOB, ("Pod", "train-worker-2"), True, id="a pod"),
+        pytest.param(WITH_SERVICES, ("Service", "train-worker-2"), True, id="a service"),
+        pytest.param(JOB, ("ConfigMap", "train"), True, id="the endpoints"),
+        pytest.param(GANG, ("PodGroup", GROUP), True, id="its gang's group"),
+        pytest.param(JOB, ("Pod", "train-worker-3"), False, id="a pod beyond the replicas"),
+        pytest.param(JOB, ("Pod", "train-worker-1"), False, id="a pod that exists"),
+        pytest.param(JOB, ("Service", "train-worker-2"), False, id="a service of a job without"),
+        pytest.param(JOB, ("ConfigMap", "train-attempt-2"), False, id="another attempt's"),
+        pytest.param(JOB, ("PodGroup", GROUP), False, id="the group of a job that is no gang"),
     ],
 )
-def test_a_child_that_the_job_lacks(job, child):
-    view = look(job, child)
-    assert [each.child for each in standing_refusals(view)] == [child]
-    assert moot_refusals(view) == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("job", "child"),
-    [
-        pytest.param(JOB, ("Pod", "train-worker-3"), id="a pod beyond the replicas"),
-        pytest.param(JOB, ("Pod", "train-worker-1"), id="a pod that exists"),
-        pytest.param(JOB, ("Service", "train-worker-2"), id="a service of a job without"),
-        pytest.param(JOB, ("ConfigMap", "train-attempt-2"), id="endpoints of another attempt"),
-        pytest.param(JOB, ("PodGroup", GROUP), id="the group of a job that is no gang"),
-    ],
-)
-def test_a_child_that_the_job_does_not_lack(job, child):
+def test_what_was_refused_stands_while_the_job_lacks_it(job, child, lacks):
     view = look(job, child, a_pod(JOB.build(), index=1))
-    assert standing_refusals(view) == ()
-    assert moot_refusals(view) == {child}
+    assert [each.child for each in standing_refusals(view)] == [child] * lacks
+    assert moot_refusals(view) == (frozenset() if lacks else {child})
 
 
 def test_pods_of_an_attempt_that_ends_are_no_longer_wanted():

@@ -20,18 +20,12 @@ def test_job_created_suspended_makes_nothing(world):
     assert [outcome.kind for outcome in world.counted] == ["created"]
 
 
-def test_running_job_gives_its_slots_back(world):
+def test_suspended_job_gives_its_slots_back_and_resumes_uncharged_as_its_spec_is_then(world):
     world.run(a_job().with_workers(2))
     suspend(world)
     assert world.phase() == "Suspended"
-    assert world.names("Pod") == []
-    assert world.names("ConfigMap") == []
+    assert world.names("Pod") == world.names("ConfigMap") == []
     assert world.condition("Running")["status"] == "False"
-
-
-def test_resumed_job_is_a_new_attempt_uncharged_with_the_replicas_of_now(world):
-    world.run(a_job().with_workers(2))
-    suspend(world)
     world.advance(100)
     world.edit_spec(suspend=False, worker=world.job()["spec"]["worker"] | {"replicas": 3})
     world.run()
