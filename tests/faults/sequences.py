@@ -13,7 +13,7 @@ from tests.memory.client import RESOURCES
 
 COUNT, LENGTH, CALM = 50, 24, 0.45
 """Of those to be played elsewhere; how often nothing goes wrong for a while."""
-WILD_LENGTH, WILD_CALM = 40, 0.05
+WILD_LENGTH, WILD_CALM = 40, 0.25
 SPECS: tuple[dict[str, Any], ...] = (
     {"ps": 1, "workers": 2, "backoffLimit": 2},
     {"ps": 1, "workers": 2, "cleanPodPolicy": "Never", "backoffLimit": 1},
