@@ -24,18 +24,13 @@ LARGEST_SEED = 10**6
 EXIT_VIOLATED, EXIT_INTERRUPTED = 1, 130
 
 
-def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
-    """The command line; exits with a message when it is wrong."""
+def main(words: Sequence[str]) -> int:
+    """Run, and tell what came of it; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--seed", type=int, default=None, help="by default a new one")
     parser.add_argument("--folder", type=Path, default=None, help="keep the logs there")
-    return parser.parse_args(words)
-
-
-def main(words: Sequence[str]) -> int:
-    """Run, and tell what came of it; the exit code."""
-    arguments = parse_arguments(words)
+    arguments = parser.parse_args(words)
     seed = random.randrange(LARGEST_SEED) if arguments.seed is None else arguments.seed
     folder = arguments.folder or Path(tempfile.mkdtemp(prefix="soak-"))
     folder.mkdir(parents=True, exist_ok=True)

@@ -158,11 +158,11 @@ def _essence(obj: Raw | None) -> Raw | None:
     if obj is None:
         return None
     metadata = {**obj["metadata"], "managedFields": None, "resourceVersion": None}
-    return {**obj, "metadata": metadata, "status": obj.get("status") if is_job(obj) else None}
-
-
-def is_job(obj: Raw) -> bool:
-    return bool(obj["kind"] == KIND)
+    return {
+        **obj,
+        "metadata": metadata,
+        "status": obj.get("status") if obj["kind"] == KIND else None,
+    }
 
 
 def _owner_uid(obj: Raw) -> str:

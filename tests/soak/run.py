@@ -148,11 +148,10 @@ class Soak:
         for number, submission in enumerate(each.submissions):
             name = f"{submission.kind}-{each.number}-{number}"
             namespace = NAMESPACES[number % len(NAMESPACES)]
-            self._at(
-                began + submission.after_seconds, self._submitting(namespace, name, submission)
-            )
+            submit = partial(self._submit, namespace, name, submission)
+            self._at(began + submission.after_seconds, self._retried(submit))
         for fault in each.faults:
-            self._at(began + fault.after_seconds, self._beginning(fault))
+            self._at(began + fault.after_seconds, partial(self._begin, fault))
         while self._due:
             self._tick()
 
@@ -166,44 +165,37 @@ class Soak:
             heapq.heappop(self._due)[2]()
         self.place.tend()
         self.trainings.tend(self.watching.witness.jobs())
-        self.record.violations += self._witnessed()
+        if seen := self.watching.witness.take_violations():
+            self.record.violate(seen)
         if clock.monotonic() - self._told_at > TOLD_SECONDS:
             self._told_at = clock.monotonic()
             self._tell_progress()
         clock.sleep(TICK_SECONDS)
 
-    def _submitting(self, namespace: str, name: str, submission: Submission) -> Action:
-        def submit() -> None:
-            job = jobs.KINDS[submission.kind].build(name, submission.seconds)
-            with contextlib.suppress(AlreadyExists):
-                self.place.client.create(self.place.job_path(namespace), job)
-            self.ledger.enter((namespace, name), submission.kind)
-            self.record.note(f"submitted {namespace}/{name}")
+    def _submit(self, namespace: str, name: str, submission: Submission) -> None:
+        job = jobs.KINDS[submission.kind].build(name, submission.seconds)
+        with contextlib.suppress(AlreadyExists):
+            self.place.client.create(self.place.job_path(namespace), job)
+        self.ledger.enter((namespace, name), submission.kind)
+        self.record.note(f"submitted {namespace}/{name}")
 
-        return self._retried(submit)
+    def _begin(self, fault: Fault) -> None:
+        try:
+            end = faults.KINDS[fault.kind].begin(self.scene, fault)
+        except (NothingToHitError, *TROUBLE) as error:
+            self.record.missed[fault.kind] += 1
+            self.record.note(f"missed {fault.kind}: {error!r}")
+            return
+        self.record.faults[fault.kind] += 1
+        self._under_way[fault.kind] += 1
+        self.record.note(f"begins {fault}")
+        finish = self._retried(partial(self._finish, fault, end))
+        self._at(clock.monotonic() + fault.for_seconds, finish)
 
-    def _beginning(self, fault: Fault) -> Action:
-        def begin() -> None:
-            try:
-                end = faults.KINDS[fault.kind].begin(self.scene, fault)
-            except (NothingToHitError, *TROUBLE) as error:
-                self.record.missed[fault.kind] += 1
-                self.record.note(f"missed {fault.kind}: {error!r}")
-                return
-            self.record.faults[fault.kind] += 1
-            self._under_way[fault.kind] += 1
-            self.record.note(f"begins {fault}")
-            self._at(clock.monotonic() + fault.for_seconds, self._retried(self._ending(fault, end)))
-
-        return begin
-
-    def _ending(self, fault: Fault, end: Action) -> Action:
-        def finish() -> None:
-            end()
-            self._under_way[fault.kind] -= 1
-            self.record.note(f"ends {fault.kind}")
-
-        return finish
+    def _finish(self, fault: Fault, end: Action) -> None:
+        end()
+        self._under_way[fault.kind] -= 1
+        self.record.note(f"ends {fault.kind}")
 
     def _retried(self, action: Action) -> Action:
         """The same, again and again until the API server takes it."""
@@ -305,12 +297,6 @@ class Soak:
             if name_of(job) not in PERMANENT and not is_training(name_of(job)):
                 path = self.place.job_path(namespace_of(job), name_of(job))
                 self.place.client.delete(path)
-
-    def _witnessed(self) -> list[str]:
-        found = self.watching.witness.take_violations()
-        for each in found:
-            self.record.tell(f"VIOLATION {each}")
-        return found
 
     def _tell_progress(self) -> None:
         under_way = ", ".join(sorted(+self._under_way)) or "nothing"
