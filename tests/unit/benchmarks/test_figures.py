@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from benchmarks.figures import broken, figures
-from benchmarks.scenarios.crowd import Crowd
 from benchmarks.scenarios.fairness import Fairness
 from benchmarks.series import Series
 from tests.unit.benchmarks.measured import a_series
@@ -30,14 +29,10 @@ def with_wide(**changes: Any) -> Series:
     return replace(series, wide=(replace(wide, **changes),))
 
 
-def a_crowd(**changes: Any) -> Crowd:
-    crowd = a_series().crowd
-    assert crowd is not None
-    return replace(crowd, **changes)
-
-
 def with_crowd(**changes: Any) -> Series:
-    return replace(a_series(), crowd=a_crowd(**changes))
+    series = a_series()
+    assert series.crowd is not None
+    return replace(series, crowd=replace(series.crowd, **changes))
 
 
 SIZES = "one job of 1 + 10: sizes within limits (1 = yes)"
