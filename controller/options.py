@@ -29,7 +29,7 @@ SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_.+)?)$|_PORT(_\d+_(TCP|UDP|SCTP
 paddlejob-metrics.
 """
 MAX_WORKERS = 256
-"""Each is a thread with a connection: more of them only wait for one another."""
+"""Each worker is a thread with a connection: more would only wait for one another."""
 MAX_READS = 100
 """The most log reads per second: more are of no use, and load kubelets and the API server."""
 _Parse = Callable[[str], Any]

@@ -58,7 +58,7 @@ class Endpoint:
     def trust_again(self) -> None:
         """Reload the file of authorities."""
         if self.tls is not None and self.ca_file and self.tls.verify_mode is ssl.CERT_REQUIRED:
-            with suppress(OSError):  # it may be missing for a moment
+            with suppress(OSError):  # the file may be missing for a moment
                 self.tls.load_verify_locations(self.ca_file)
 
     @property

@@ -164,7 +164,7 @@ def _ask(view: View, state: State) -> tuple[Move | None, list[Hold]]:
         if isinstance(answer, Move):
             return answer, []
         if answer is not None and not (answer.assumed and any(hold.stops for hold in holds)):
-            holds.append(answer)  # nothing is assumed of creates that would not be tried now
+            holds.append(answer)  # no refusal is assumed if another hold stops creates
     return None, holds
 
 
@@ -300,7 +300,7 @@ def _news(
     mode = view.job.spec.mode
     is_new = not old.phase and not view.job.is_deleting
     now_runs = status.is_true(Condition.RUNNING) and not old.is_true(Condition.RUNNING)
-    now_runs &= not view.is_inherited  # it has run before
+    now_runs &= not view.is_inherited  # an inherited job ran before
     if is_new:
         events += _first_events(view, status, now_runs)
         outcomes.append(Outcome("created", mode))

@@ -275,7 +275,7 @@ class Reflector:
         for item in items:
             try:
                 kept.append(self._handler.pack(item))
-            except Exception as error:  # whatever is odd about one object
+            except Exception as error:  # one malformed object must not end the loop
                 self._skip(item, error)
         return kept
 
@@ -345,7 +345,7 @@ class Reflector:
         version = _place_of(obj)[1]
         try:
             self._hand_on(str(kind), obj)
-        except Exception as error:  # whatever is odd about one object
+        except Exception as error:  # one malformed object must not end the loop
             self._handler.discard(self._skip(obj, error), version)
         self._version = version or self._version
         self._events += 1

@@ -120,7 +120,7 @@ def _load_in_cluster(clock: Clock) -> Connection:
     incluster_config.load_incluster_config(  # type: ignore[no-untyped-call]
         configuration, try_refresh_token=False
     )
-    # The environment's proxy is for addresses outside the cluster; this one is inside.
+    # The environment's proxy is for addresses outside the cluster; the API server is inside.
     configuration.proxy = None
 
     def read() -> str | None:

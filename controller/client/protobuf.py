@@ -24,7 +24,7 @@ from kube.parsing import Unreadable
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 ANSWERS = f"{MEDIA_TYPE},application/json"
 EVENTS = f"{MEDIA_TYPE};stream=watch,application/json;stream=watch"
-"""Accepted for a list and for a watch: a proxy in front of the server may know only JSON."""
+"""The formats accepted for a list and a watch: a proxy before the server may know only JSON."""
 KINDS = frozenset({"Pod", "Service", "ConfigMap"})
 """The kinds that can be read here, also in a list and in a watch event; a Status can, too."""
 MAX_FRAME_BYTES = 64 << 20
@@ -156,7 +156,7 @@ def decode(data: bytes) -> Raw:
             raise Transient(f"the answer holds a {kind or 'nothing'}, which nobody asked for")
         obj = _decode_kind(kind, unknown.raw)
         if kind == _STATUS:
-            obj["kind"] = kind  # by which a Status is told from an object
+            obj["kind"] = kind  # callers recognise a Status by it
     except (DecodeError, ValueError) as error:
         raise Transient(f"the answer is not protobuf: {data[:100]!r}") from error
     return obj

@@ -32,7 +32,7 @@ class FollowedLog:
         self.pod_uid, self.attempt = pod_uid, attempt
         self._known = known if known.attempt == attempt else TrainingProgress()
         self._pause = parse_time(self._known.quiet_until)
-        """By the API server's clock: the process that wrote it had corrected the node's clock."""
+        """The end of a pause, by the API server's clock: its writer had corrected the node's."""
         self.lines = MAX_LINES
         """How many lines to ask for."""
         self.reading: Reading | None = None

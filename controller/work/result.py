@@ -8,7 +8,7 @@ from reconcile.model.plan import Child, Refusal
 PERSISTENT_SECONDS = 5.0
 """A job says why its writes fail once they have failed for this long."""
 SLOW_SECONDS = 5.0
-"""A create that takes this long to fail is a fact about its namespace."""
+"""A create that takes this long to fail delays creates of other jobs in its namespace."""
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ CONFLICT_SECONDS = 1.0
 LARGE_BYTES = 128 << 10
 """The size of a large job as the store packs it; a usual one has a few thousand bytes."""
 LARGE_WAIT_SECONDS = 1.0
-"""How long a large job waits, without a worker, while another of its namespace has its pass."""
+"""How long a large job is deferred while another large job of its namespace has a pass."""
 
 
 class LargePasses:

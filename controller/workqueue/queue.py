@@ -235,7 +235,7 @@ class WorkQueue:
             self._timers = sorted((until, other) for other, until in times)
         heapq.heappush(self._timers, (at, key))
         if self._timers[0] == (at, key):
-            self._timekeeper = None  # it would wake too late
+            self._timekeeper = None  # the present one would wake too late
             self._changed.notify()
 
     def _take_due_locked(self) -> None:

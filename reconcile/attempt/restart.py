@@ -49,7 +49,7 @@ def answer_incident(view: View, incident: Incident) -> Move:
 def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
     """Begin the next attempt. The new number is enough to make this attempt's pods obsolete."""
     status = note_loss(view, status, incident)
-    # Restarting ends too, so that an incident during a back-off starts a back-off of its own.
+    # The condition Restarting, too: an incident during a back-off starts a back-off of its own.
     ended = (Condition.RUNNING, Condition.PODS_SCHEDULED, Condition.RESTARTING)
     status = end_conditions(status, view.now, *ended)
     status = set_condition(

@@ -135,7 +135,7 @@ def _topology(template: Raw) -> Raw:
     if level and size and not size.strip(_ALPHABET):
         request |= {"podSetSliceRequiredTopology": level, "podSetSliceSize": int(size[:MAX_DIGITS])}
     group = told.get(f"{TOPOLOGY}group-name")
-    if group and request.keys() & {"required", "preferred"}:  # Kueue refuses it without
+    if group and request.keys() & {"required", "preferred"}:  # else Kueue refuses a group
         request["podSetGroupName"] = group
     return request
 

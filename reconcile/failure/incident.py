@@ -153,7 +153,7 @@ def judge_pod(view: View, pod: PodView) -> Incident:
     if action is None and pod.is_disrupted:
         return Incident(_disruption(pod), "", False, pod=pod)
     if action is None and has_moved(view, pod):
-        # Its node has recreated it, and the program did not find itself among its peers.
+        # The node has recreated the pod, and the program did not find itself among its peers.
         return Incident(Reason.ADDRESS_CHANGED, "", False, pod=pod)
     return Incident(Reason.POD_FAILED, "", True, pod=pod)
 
