@@ -167,7 +167,7 @@ def test_who_waited_in_vain_is_shown_beside_the_others(are_kept, language, texts
 
 
 def with_service(place: str) -> Cluster:
-    """A cluster that has this Service, or none."""
+    """A cluster that has this Service."""
     cluster = Cluster()
     namespace, _, name = place.partition("/")
     cluster.objects[f"/api/v1/namespaces/{namespace}/services/{name}"] = {}
@@ -175,7 +175,7 @@ def with_service(place: str) -> Cluster:
 
 
 def an_elastic_job(reason: Reason) -> JobBuilder:
-    """A job in its second attempt, which is without an etcd if its first one said so."""
+    """A job in its second attempt; the first had no connection to its etcd."""
     failed = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, "exitCode": 1}
     failed |= {"reason": reason, "message": "etcd connection failed"}
     job = a_job().with_elastic_workers(2, 1, 3)
