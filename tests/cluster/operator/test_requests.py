@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler
 
 import pytest
 
@@ -13,7 +12,7 @@ from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import operator_behind
-from tests.live.proxy import Act, FaultProxy, answer, audit_entries, first, refuse
+from tests.live.proxy import Counted, FaultProxy, answer, audit_entries, first, refuse
 
 ENDS = {"worker": (2, shell("exit 0"))}
 WAITS = {"worker": (1, shell("exec sleep 3600"))}
@@ -111,24 +110,12 @@ def test_job_whose_services_are_refused_starts_no_pod_and_goes_on_later(scene: S
 
 
 def test_throttling_of_one_namespace_holds_up_no_worker(scene: Scene) -> None:
-    asked: list[str] = []
-    throttle = refuse(429, "TooManyRequests", retry_after=3600)
+    asked = Counted(refuse(429, "TooManyRequests", retry_after=3600))
     jobs = [paddle_job(f"slow-{number}", WAITS) for number in range(THROTTLED)]
-    rule = scene.proxy.rule("POST", f"/{scene.lab.namespace}/pods", counted(throttle, asked))
-    with rule:
+    with scene.proxy.rule("POST", f"/{scene.lab.namespace}/pods", asked):
         scene.lab.submit(*jobs)
-        scene.lab.wait(lambda: len(asked) >= THROTTLED, "each has asked")
+        scene.lab.wait(lambda: len(asked.paths) >= THROTTLED, "each has asked")
         scene.other.submit(paddle_job("calm", WAITS))
         scene.other.wait(lambda: scene.other.pods("calm"), "its pod", NEIGHBOUR_SECONDS)
         clock.sleep(LOOK_SECONDS)
-        assert len(asked) <= MOST_TRIES * THROTTLED, "they ask again before the server said"
-
-
-def counted(act: Act, asked: list[str]) -> Act:
-    """The same; the list gets the path of each request."""
-
-    def do(handler: BaseHTTPRequestHandler) -> bool:
-        asked.append(handler.path)
-        return act(handler)
-
-    return do
+        assert len(asked.paths) <= MOST_TRIES * THROTTLED, "they ask again before the server said"

@@ -4,7 +4,6 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import operator_behind, readiness
-from tests.live.proxy import Act, Counted, FaultProxy, answer
+from tests.live.proxy import Counted, FaultProxy, answer
 
 WAITS = shell("exec sleep 3600")
 JOBS = [f"calm-{number}" for number in range(5)]
@@ -88,59 +87,26 @@ def test_not_found_of_a_load_balancer_restarts_nothing(scene: Scene, kinds: set[
     assert {lab.status(job)["attempt"] for job in JOBS} == {1}
 
 
-class Broken:
-    """A scene in which every watch of jobs gets the same answer, while the block lasts."""
-
-    def __init__(self, scene: Scene, answer: Act) -> None:
-        self.scene = scene
-        self._answer = answer
-        self._tries: list[float] = []
-
-    @contextmanager
-    def rule(self) -> Iterator[None]:
-        self.scene.wait_in_step()
-        with self.scene.proxy.rule("GET", "/paddlejobs.*watch=true", self._act):
-            yield
-
-    def _act(self, handler: BaseHTTPRequestHandler) -> bool:
-        self._tries.append(clock.monotonic())
-        return self._answer(handler)
-
-    def wait_ended(self) -> None:
-        """Wait until that has gone on for too long, and the operator says so."""
-        lab, tries = self.scene.lab, self._tries
-        lab.wait(lambda: tries and clock.monotonic() > tries[0] + FAILING_SECONDS, "it has failed")
-        lab.wait(lambda: self.scene.readiness() == 503, "not ready")
-
-    def is_ready(self) -> bool:
-        return self.scene.readiness() == 200
-
-    def wait_tried_again(self) -> None:
-        told = len(self._tries)
-        self.scene.lab.wait(lambda: len(self._tries) > told, "the watch is tried again")
-
-
-@pytest.fixture(scope="module")
-def broken(
-    unattended: Cluster, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, Broken]]:
-    """One operator for each answer: what takes its time in them does so at once."""
+def test_readiness_ends_while_a_watch_brings_nothing(unattended, tmp_path_factory):
+    """With an operator for each answer: what takes its time in them does so at once."""
     with ExitStack() as stack:
-        yield {
-            name: Broken(
-                stack.enter_context(new_scene(unattended, tmp_path_factory.mktemp(name))), act
-            )
-            for name, act in {"refused": NO_BACKEND, "garbage": GARBAGE}.items()
-        }
-
-
-def test_readiness_ends_while_a_watch_brings_nothing(broken: dict[str, Broken]) -> None:
-    with ExitStack() as rules:
-        for each in broken.values():
-            rules.enter_context(each.rule())
-        for wait in (Broken.wait_ended, Broken.wait_tried_again):
-            for each in broken.values():
-                wait(each)
-        assert not clock.wait_until(lambda: any(each.is_ready() for each in broken.values()), 2.0)
-    for each in broken.values():
-        each.scene.wait_in_step()
+        broken: list[tuple[Scene, Counted]] = []
+        for act in (NO_BACKEND, GARBAGE):
+            scene = stack.enter_context(new_scene(unattended, tmp_path_factory.mktemp("broken")))
+            scene.wait_in_step()
+            broken.append((scene, Counted(act)))
+        with ExitStack() as rules:
+            for scene, tries in broken:
+                rules.enter_context(scene.proxy.rule("GET", "/paddlejobs.*watch=true", tries))
+            for scene, tries in broken:
+                scene.lab.wait(lambda tries=tries: tries.paths, "the first try")
+            over = clock.monotonic() + FAILING_SECONDS
+            for scene, tries in broken:
+                scene.lab.wait(lambda: clock.monotonic() > over, "it has failed")
+                scene.lab.wait(lambda scene=scene: scene.readiness() == 503, "not ready")
+                known = len(tries.paths)
+                scene.lab.wait(lambda t=tries, n=known: len(t.paths) > n, "it is tried again")
+            scenes = [scene for scene, _ in broken]
+            assert not clock.wait_until(lambda: any(s.readiness() == 200 for s in scenes), 2.0)
+        for scene in scenes:
+            scene.wait_in_step()

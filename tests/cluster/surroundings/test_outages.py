@@ -14,7 +14,7 @@ from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import operator_behind, readiness
-from tests.live.proxy import Act, FaultProxy, answer, cut
+from tests.live.proxy import Act, Counted, FaultProxy, answer, cut
 
 WAITS = shell("exec sleep 3600")
 AWAY_SECONDS = 25.0
@@ -88,17 +88,16 @@ def test_connections_that_are_dead_and_look_alive_hold_nobody_up_twice(proxied, 
 
 
 def test_watch_that_is_dead_and_looks_alive_is_noticed_and_a_quiet_one_let_be(proxied, proxy):
-    opened: Counter[str] = Counter()
+    watches = Counted()
 
-    def count(handler: BaseHTTPRequestHandler) -> bool:
-        opened[handler.path.partition("?")[0].rpartition("/")[2]] += 1
-        return False
+    def opened() -> Counter[str]:
+        return Counter(path.partition("?")[0].rpartition("/")[2] for path in watches.paths)
 
-    with proxy.rule("GET", "watch=true", count):  # cuts them, so that all are opened anew
-        proxied.wait(lambda: {"paddlejobs", "services"} <= set(opened), "the watches are back")
+    with proxy.rule("GET", "watch=true", watches):  # cuts them, so that all are opened anew
+        proxied.wait(lambda: {"paddlejobs", "services"} <= opened().keys(), "they are back")
         run_crowd(proxied)
-        before = opened.copy()
+        before = opened()
         proxy.freeze(lambda path: not path or "paddlejobs" in path)
         check_pods_come(proxied, "after", NOTICED_SECONDS)
-        assert opened["paddlejobs"] == before["paddlejobs"] + 1
-        assert opened["services"] == before["services"]
+        assert opened()["paddlejobs"] == before["paddlejobs"] + 1
+        assert opened()["services"] == before["services"]
