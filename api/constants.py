@@ -54,7 +54,7 @@ ANNOTATION_CODE: Final = f"{GROUP}/code-sha256"
 ANNOTATION_RESTARTED_AT: Final = f"{GROUP}/restarted-at"
 """On a job, set by its user: each new value asks for one new attempt."""
 MAX_RESTARTED_AT: Final = 64
-"""Status stores only this many characters of that value; the rest is ignored."""
+"""Status stores this many characters of a restarted-at annotation; the rest is ignored."""
 ANNOTATION_RESTORING: Final = f"{GROUP}/restoring"
 """On a job that `kubectl pdj restore` has created and whose status it will write next."""
 ANNOTATION_KEEP_LOGS: Final = f"{GROUP}/keep-logs"

@@ -47,9 +47,9 @@ from metrics import Census, Metrics, NamespaceCensus
 from metrics.runtime import QueueMetrics
 
 SYNC_SECONDS = 120.0
-"""The caches must be full by then, or the process ends."""
+"""The caches must be full within this time, or the process ends."""
 CATCH_UP_SECONDS = 60.0
-"""A new leader's caches must be as new as its lease by then, or the process ends."""
+"""A new leader's caches must become as new as its lease within this time, or the process ends."""
 DRAIN_SECONDS = 20.0
 """How long passes under way may take at the end; below a pod's usual grace of 30 s."""
 ENDED_SPREAD_SECONDS = 30.0

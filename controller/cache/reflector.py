@@ -141,7 +141,7 @@ class Reflector:
         self._opened_at: float | None = None
         """When the stream that is being read was opened."""
         self._lists_asked = 0
-        """How many lists were asked for, by any thread; the loop begins one after each request."""
+        """How many lists another thread asked for; the loop begins a list after each request."""
         self._events = self._lists_answered = 0
         self._skipped: LRUCache[Key, str] = LRUCache(_MAX_SKIPPED)
         """For each object that could not be read, the version that was logged."""

@@ -160,7 +160,7 @@ class Room:
 
     def __init__(self) -> None:
         self._taken: Counter[str] = Counter()
-        """In bytes, by namespace."""
+        """The bytes taken, by namespace."""
 
     def admit(self, resource: Resource, entry: Entry) -> Entry:
         """The entry to keep: without data if the namespace's ConfigMaps take too much memory."""

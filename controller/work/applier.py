@@ -39,7 +39,7 @@ from reconcile.model.plan import Child, Delete, ObjectReference, Plan, Refusal
 MAX_PARALLEL = 16
 """Threads that write children, for all workers together."""
 MAX_BATCH = 32
-"""Small enough that a small job's pods do not wait long behind a wide job's batch."""
+"""The most writes in a batch: a small job's pods do not wait long behind a wide job's batch."""
 MAX_CREATES = 500
 """The most creates in one pass."""
 BACKLOGGED_CREATES = 16

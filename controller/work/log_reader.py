@@ -38,7 +38,7 @@ from reconcile.words.progress import Line, read_lines
 THREADS = 4
 """Several threads, because one may wait for a node that hangs."""
 AT_ONCE = 5
-"""The reads of a batch."""
+"""How many logs are read in a batch."""
 PERIOD_SECONDS = 30.0
 """The least time between two reads of one log."""
 SCAN_SECONDS = 2.0

@@ -20,7 +20,7 @@ _REFUSED = re.compile(r'[\w.-]+ "[^"]*" is invalid: ')
 _UNREADABLE = re.compile(r'[\w.-]+ in version "[^"]*" cannot be handled as a ')
 _STEP = re.compile(r"\[(?P<key>[^\]]*)\]|(?P<name>[^.\[\]]+)")
 _LIMIT = re.compile(r"equal to (\S+) limit")
-"""A request above its limit, which a LimitRange sets if it is left out."""
+"""The message on a request above its limit, which a LimitRange sets if it is left out."""
 _REQUIRED = "FieldValueRequired"
 _SHOWN = re.compile(
     r'(?:(?:Invalid|Unsupported) value|Not found): ("(?:[^"\\]|\\.)*"|-?\d+)(?::|$)'

@@ -12,7 +12,7 @@ class Turns(Generic[Item]):
 
     def __init__(self) -> None:
         self._lines: OrderedDict[str, deque[Item]] = OrderedDict()
-        """No queue in it is empty."""
+        """The queue of each namespace; none is empty."""
 
     def __len__(self) -> int:
         return sum(map(len, self._lines.values()))

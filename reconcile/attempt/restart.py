@@ -18,7 +18,7 @@ SECOND_DELAY_SECONDS = 10.0
 MAX_DELAY_SECONDS = 360.0
 """The first restart comes at once, the next ones after 10 s doubling to 6 min, as in batch/v1."""
 MAX_FRUITLESS_RESTARTS = 100
-"""Uncharged restarts in a row. With the back-offs between them they take nine and a half hours."""
+"""The most uncharged restarts in a row. With their back-offs they take nine and a half hours."""
 USEFUL_SECONDS = 60.0
 """An attempt that ran this long may have made progress."""
 STABLE_SECONDS = 600.0

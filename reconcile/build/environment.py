@@ -38,7 +38,7 @@ HETER_STAGES = 2
 """Stage 1 is the workers', stage 2 the heter trainers'."""
 
 _UNBUFFERED: Raw = {"name": "PYTHONUNBUFFERED", "value": "1"}
-"""Otherwise a trainer's lines reach the launcher's log only after 8 KB, and the last ones before a
+"""Without it a trainer's lines reach the launcher's log only after 8 KB, and the last ones before a
 kill never do. A template's own entry wins.
 """
 

@@ -12,7 +12,7 @@ from reconcile.model.view import View
 
 MAX_ATTEMPTS = 4
 MAX_PACKED_BYTES = 4 << 10
-"""The most bytes of one attempt's log. So a job's logs take 16 KiB."""
+"""The most bytes of one attempt's log: 16 KiB for the attempts that are kept."""
 MAX_BYTES = 64 << 10
 _GZIP = 31
 """The window's size for zlib, with gzip's header, so that gunzip can read it, too."""

@@ -37,7 +37,7 @@ from reconcile.model.view import View
 HOSTNAME_KEY = "kubernetes.io/hostname"
 AVOID_NODES_WEIGHT = 100
 MESSAGE_POLICY = "FallbackToLogsOnError"
-"""So that the failure record has the last lines of the log."""
+"""Gives the failure record the last lines of the log."""
 
 
 def build_pod(view: View, name: str, gang: Gang | None) -> Raw:

@@ -17,7 +17,7 @@ from reconcile.model.view import View
 USER_POD_GROUP_WAIT_SECONDS = 5.0
 """How long a job waits for its user's PodGroup, which often comes after it in the same file."""
 UNSERVED_RETRY_SECONDS = 5.0
-"""No event says that the API server has begun to serve PodGroups."""
+"""How often to retry: no event says that the API server has begun to serve PodGroups."""
 
 
 _INSTALL = {

@@ -19,7 +19,7 @@ from reconcile.model.move import Move
 from reconcile.model.view import View
 
 PORTS_RETRY_SECONDS = 30.0
-"""Ranges become free when another job ends, which does not wake this one."""
+"""How often to retry: ranges become free when another job ends, which does not wake this one."""
 
 
 def allocate_ports(view: View) -> Move | Hold | None:

@@ -22,7 +22,7 @@ from reconcile.model.workload import (
 )
 
 RETRY_SECONDS = 5.0
-"""No event says that the API server has begun to serve Workloads, or that a class was made."""
+"""How often to retry: no event says that Workloads are now served, or that a class was made."""
 NEXT_STEPS = {
     "WaitingForQuota": "wait until other jobs of the queue end, or ask for less",
     "ExceedsMaxQuota": "ask for less, or have the quota raised: it never fits as it is",

@@ -16,7 +16,7 @@ from reconcile.model.plan import Refusal
 
 MAX_CAUSE_CHARACTERS = 360
 MAX_NEXT_CHARACTERS = 240
-"""A command with a name of 63 characters and a UID fits: one that is cut short helps nobody."""
+"""Enough for a command with a name of 63 characters and a UID: a command must not be cut."""
 CONFIG_FLAG = "--config-error-after"
 IMAGE_FLAG = "--image-error-after"
 GIVE_BACK_FLAG = "--give-back-after"

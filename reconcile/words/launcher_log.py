@@ -14,13 +14,13 @@ a dump is dropped.
 import re
 
 MAX_READ = 4096
-"""The most bytes that a kubelet keeps."""
+"""The most bytes of a termination message that a kubelet keeps."""
 CUT_LENGTH = 2000
 """A longer message has probably lost its beginning."""
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _RULE = re.compile(r"[-=*+|#\s]*")
-"""An empty line, or one that separates others."""
+"""Matches an empty line, and a line that only separates others."""
 _UNENDED = re.compile(r"(?=LAUNCH [A-Z]+ \d{4}-\d\d-\d\d )")
 """Where the launcher continued on a line that a program left unfinished."""
 _QUOTED_FRAME = r"\n  File "

@@ -24,7 +24,7 @@ MAX_LINES = 40
 MAX_LINE_CHARACTERS = 500
 """Only the end of a longer line is read: a progress bar has its last state there."""
 NUMBER_LINES = 5
-"""The last lines with a step, which are searched for numbers."""
+"""How many of the last lines with a step are searched for numbers."""
 FORMINGS = 3
 """A group that forms this many times in a row forms again and again."""
 MAX_QUIET_SECONDS = 6 * 3600
