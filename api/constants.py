@@ -234,7 +234,6 @@ class Reason(StrEnum):
 
 
 def _reasons(first: Reason, last: Reason) -> tuple[Reason, ...]:
-    """The reasons from the first to the last, in the order above."""
     every = tuple(Reason)
     return every[every.index(first) : every.index(last) + 1]
 

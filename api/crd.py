@@ -48,7 +48,14 @@ def build_crd() -> Raw:
         },
         "spec": {
             "group": GROUP,
-            "names": names(),
+            "names": {
+                "kind": KIND,
+                "listKind": f"{KIND}List",
+                "plural": PLURAL,
+                "singular": SINGULAR,
+                "shortNames": [SHORT_NAME],
+                "categories": ["all"],
+            },
             "scope": "Namespaced",
             "versions": [
                 {
@@ -61,18 +68,6 @@ def build_crd() -> Raw:
                 }
             ],
         },
-    }
-
-
-def names() -> Raw:
-    """The names of the resource."""
-    return {
-        "kind": KIND,
-        "listKind": f"{KIND}List",
-        "plural": PLURAL,
-        "singular": SINGULAR,
-        "shortNames": [SHORT_NAME],
-        "categories": ["all"],
     }
 
 

@@ -33,6 +33,7 @@ PATH_OF_DOMAIN = (
     r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/"
     r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$"
 )
+_SET: Raw = {"minItems": 1, "x-kubernetes-list-type": "set"}
 
 ROLE_DESCRIPTIONS = {
     Role.PS: "The parameter servers. With them the job trains in PS mode; without, collectively.",
@@ -72,16 +73,9 @@ def job_schema() -> Raw:
 
 def spec_schema() -> Raw:
     """The schema of `spec`."""
-    schema = an_object(
-        "What to run.",
-        {role.value: _role(role) for role in Role}
-        | _behaviour()
-        | _failure()
-        | training_schema()
-        | _lifecycle(),
-        required=["worker"],
-    )
-    return schema | rules.spec_rules()
+    roles: Raw = {role.value: _role(role) for role in Role}
+    fields = roles | _behaviour() | _failure() | training_schema() | _lifecycle()
+    return an_object("What to run.", fields, required=["worker"]) | rules.spec_rules()
 
 
 def _role(role: Role) -> Raw:
@@ -225,13 +219,7 @@ def _on_exit_codes() -> Raw:
                 "In: the exit code is one of values. NotIn: it is neither 0 nor one of them.",
                 ["In", "NotIn"],
             ),
-            "values": a_list(
-                "Exit codes, each once.",
-                INT32,
-                255,
-                minItems=1,
-                **{"x-kubernetes-list-type": "set"},
-            ),
+            "values": a_list("Exit codes, each once.", INT32, 255, **_SET),
         },
         required=["operator", "values"],
     )

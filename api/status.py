@@ -217,6 +217,15 @@ class JobStatus:
         """Whether the job has ended for good."""
         return self.phase in (Phase.COMPLETED, Phase.FAILED)
 
+    @property
+    def has_run(self) -> bool:
+        """Whether all pods have run since the job's start, or its last resume.
+
+        The condition starts out false, so a later transition shows that they ran.
+        """
+        running = self.condition(Condition.RUNNING)
+        return bool(running and (running.status or running.last_transition_time > self.start_time))
+
     def condition(self, type_: str) -> JobCondition | None:
         """The condition of this type, or None if it was never set."""
         for condition in self.conditions:  # asked forty times in a pass

@@ -90,8 +90,6 @@ class Gate:
             scheme, _, token = request.header("authorization").partition(" ")
             has_token = scheme.lower() == "bearer" and token.strip()
             verdict = self._judge(token.strip(), path) if has_token else NO_TOKEN
-            if verdict is None:
-                return None
             return route(request) if verdict is ALLOWED else verdict
 
         return answer
@@ -99,8 +97,7 @@ class Gate:
     def start(self) -> None:
         """Start the threads that ask. They are daemons: the process does not wait for them."""
         for number in range(THREADS):
-            name = f"review_{number}"
-            threading.Thread(target=self._answer_all, name=name, daemon=True).start()
+            threading.Thread(target=self._answer_all, name=f"review_{number}", daemon=True).start()
 
     def close(self) -> None:
         """End the threads, without waiting for them: the API server may hang."""
@@ -125,8 +122,7 @@ class Gate:
             if not is_reader and len(self._asked_at) >= MAX_ASKED:
                 return BUSY
             self._asked_at[key] = now
-        question = _Question(key, token, path)
-        self._questions.put((not is_reader, next(self._numbers), question))
+        self._questions.put((not is_reader, next(self._numbers), _Question(key, token, path)))
         return None
 
     def _answer_all(self) -> None:
@@ -175,7 +171,6 @@ class Gate:
 
 
 def _access_review(user: Raw, path: str) -> Raw:
-    """The SubjectAccessReview: may the user of this TokenReview get the path?"""
     who = {key: user[key] for key in ("groups", "uid", "extra") if user.get(key)}
     asked = {"path": path, "verb": "get"}
     return {

@@ -28,9 +28,7 @@ GRACE_SECONDS = 0.002
 """A connection younger than this is not closed to make room: its request may be on the way."""
 DISABLED = "0"
 _BACKLOG = 4096
-"""The listen queue. If it is full, the client's kernel retries a second later, which is late for a
-probe.
-"""
+"""The listen queue. If it is full, a client's kernel retries a second later: late for a probe."""
 _POLL_SECONDS = 0.1
 _PENDING_POLL_SECONDS = 0.01
 """How often a route that has no answer yet is asked again."""

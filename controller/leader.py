@@ -127,9 +127,7 @@ class LeaderElector:
         self._stop.set()
 
     def _keep(self) -> bool:
-        """Renew, unless writes have stopped; returns whether we still lead, perhaps despite a
-        failure.
-        """
+        """Renew, unless writes have stopped; returns whether we still lead, even if that failed."""
         if self.write_seconds() <= 0:
             return False  # and nothing is sent: it would hold up the next leader
         return self._attempt() or (not self._is_anothers() and self.write_seconds() > 0)

@@ -86,18 +86,14 @@ class Manager:
         self._base = foundation
         self._stop = threading.Event()
         self._threads = Threads(foundation.clock, foundation.log, die)
-        namespaces = foundation.options.namespaces
-        kueue = foundation.options.settings.kueue
-        accelerators = foundation.options.settings.accelerators
-        self._store = Store(
-            (each for each, _ in watched("", kueue=kueue)), namespaces, accelerators
-        )
-        workers = foundation.options.workers
-        self._queue = WorkQueue(foundation.clock, foundation.metrics.queue, workers)
+        options, settings = foundation.options, foundation.options.settings
+        kinds = [each for each, _ in watched("", kueue=settings.kueue)]
+        self._store = Store(kinds, options.namespaces, settings.accelerators)
+        self._queue = WorkQueue(foundation.clock, foundation.metrics.queue, options.workers)
         self._clients: list[ApiClient] = []
         """The clients to close at the end."""
         self._memory = JobMemory(self._store, foundation.clock)
-        self._watches = self._build_watches(namespaces)
+        self._watches = self._build_watches(options.namespaces)
         self._elector = self._build_elector(die)
         self._recorder, self._worker = self._build_worker(decide)
         self._log_reader = self._build_log_reader()
@@ -270,7 +266,9 @@ class Manager:
         threads = _threads(base.options.workers) + MAX_PARALLEL
         writes = self._elector.write_seconds if self._elector else lambda: float("inf")
         client = self._build_client(threads + 4, write_seconds=writes)
-        memory = self._memory
+        memory, keeper = self._memory, None
+        if base.options.settings.progress:
+            keeper = LogKeeper(client, TokenBucket(RATE, BURST, base.clock), base.log)
         recorder = EventRecorder(client, base.clock, base.metrics, base.log, queue.is_backlogged)
         worker = Worker(
             queue=queue,
@@ -284,14 +282,7 @@ class Manager:
                 queue.is_backlogged,
                 self._watches.is_forbidden,
             ),
-            applier=Applier(
-                client,
-                memory,
-                recorder,
-                base.metrics,
-                queue.is_backlogged,
-                self._build_keeper(client),
-            ),
+            applier=Applier(client, memory, recorder, base.metrics, queue.is_backlogged, keeper),
             clock=base.clock,
             metrics=base.metrics,
             log=base.log,
@@ -300,12 +291,6 @@ class Manager:
             ports=PortRanges(self._store),
         )
         return recorder, worker
-
-    def _build_keeper(self, client: ApiClient) -> LogKeeper | None:
-        base = self._base
-        if not base.options.settings.progress:
-            return None
-        return LogKeeper(client, TokenBucket(RATE, BURST, base.clock), base.log)
 
     def _build_log_reader(self) -> LogReader | None:
         base, options = self._base, self._base.options
@@ -362,11 +347,7 @@ class Manager:
         return [f"thread {name} has ended" for name in self._threads.dead()]
 
     def _not_ready(self) -> list[str]:
-        problems = [
-            *self._dead_threads(),
-            *self._watches.problems(),
-            *self._worker.memory.problems(),
-        ]
+        problems = self._dead_threads() + self._watches.problems() + self._memory.problems()
         if self._watches.lacks_paddle_jobs():
             problems.append("the PaddleJob CRD is not served")
         if self._elector is not None and not self._elector.is_led:

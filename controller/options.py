@@ -25,9 +25,7 @@ REVISION = "PADDLEJOB_OPERATOR_REVISION"
 FOREIGN_VARIABLES = frozenset({"PADDLEJOB_E2E", "PADDLEJOB_MANUALS"})
 """Variables of the tests, which start operators with their own environment."""
 SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_.+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?$")
-"""Variables that the kubelet sets for each Service of the namespace, for example one named
-paddlejob-metrics.
-"""
+"""Variables that the kubelet sets for each Service of the namespace, such as paddlejob-metrics."""
 MAX_WORKERS = 256
 """Each worker is a thread with a connection: more would only wait for one another."""
 MAX_READS = 100
@@ -126,13 +124,8 @@ def _check_variables(parser: argparse.ArgumentParser, environment: Mapping[str, 
         parser.error(f"unknown environment variable: {', '.join(unknown)}")
 
 
-def _version(environment: Mapping[str, str]) -> str:
-    """Release and revision; the image sets the latter in its environment."""
-    return f"paddlejob-operator {RELEASE}, revision {revision(environment)}"
-
-
 def revision(environment: Mapping[str, str] = os.environ) -> str:
-    """The commit that the image was built from."""
+    """The commit that the image was built from, which sets it in its environment."""
     return environment.get(REVISION) or "unknown"
 
 
@@ -141,7 +134,8 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m controller", description="The PaddleJob operator."
     )
-    parser.add_argument("--version", action="version", version=_version(environment))
+    version = f"paddlejob-operator {RELEASE}, revision {revision(environment)}"
+    parser.add_argument("--version", action="version", version=version)
     add = partial(_add, parser, environment)
     add("namespace", "", "watch this namespace only, or these: A,B; empty: all", _namespaces)
     server = "file with the address and credentials of the API server"
@@ -189,12 +183,8 @@ def _add_job_flags(add: Callable[..., None]) -> None:
     held = "seconds until a job with room for only some of its pods deletes them; 0: never"
     add("give-back-after", "300", held, _seconds, dest="give_back_after_seconds")
     clean = "cleanPodPolicy of jobs that do not set it: Always, Never, OnFailure, OnCompletion"
-    add(
-        "default-clean-pod-policy",
-        "OnCompletion",
-        clean,
-        _one_of([*CleanPodPolicy], CleanPodPolicy),
-    )
+    policy = _one_of([*CleanPodPolicy], CleanPodPolicy)
+    add("default-clean-pod-policy", "OnCompletion", clean, policy)
     ttl = "ttlSecondsAfterFinished of jobs that do not set it; empty: ended jobs stay"
     add("default-ttl-seconds-after-finished", "", ttl, _ttl, dest="default_ttl_seconds")
     add("host-port-range", "30000-60999", "ports of jobs with intranet: Host", _ports)
@@ -213,7 +203,6 @@ def _ttl(text: str) -> int | None:
 
 
 def _check_metrics(parser: argparse.ArgumentParser, found: dict[str, Any]) -> None:
-    """Refuse combinations of flags that are not valid together."""
     if found["metrics_cert_dir"] and not found["metrics_secure"]:
         parser.error("--metrics-cert-dir needs --metrics-secure")
     address = found["metrics_bind_address"]

@@ -49,7 +49,8 @@ class Threads:
         return [thread.name for thread in threads if thread.is_alive()]
 
     def _guard(self, name: str, run: Callable[[], None]) -> None:
-        _tell_kernel(name)
+        with suppress(OSError):  # let `top -H` and `ps -L` show the name, if there is a /proc
+            _KERNEL_NAME.write_text(name[:_KERNEL_NAME_BYTES])
         try:
             run()
         except BaseException:
@@ -59,9 +60,3 @@ class Threads:
         if not self._is_stopping.is_set():
             self._log.error("thread_ended", thread=name)
             self._on_death()
-
-
-def _tell_kernel(name: str) -> None:
-    """Let `top -H` and `ps -L` show this thread's name, if there is a /proc."""
-    with suppress(OSError):
-        _KERNEL_NAME.write_text(name[:_KERNEL_NAME_BYTES])

@@ -1,9 +1,8 @@
 """Requests to an API server as raw objects, on a pool of connections.
 
-Every request has a connect and a read timeout, and every failure is an `errors.ApiError`.
-Nothing is retried here, with one exception: when the credentials are refused, they are reloaded
-and the request is sent once more. Any thread may call; the threads of one client share its
-connections.
+Every request has a connect and a read timeout, and every failure is an `errors.ApiError`. Nothing
+is retried here, with one exception: when the credentials are refused, they are reloaded and the
+request is sent once more. Any thread may call; the threads of one client share its connections.
 """
 
 import math

@@ -51,10 +51,8 @@ def ask_plugin(plugin: Raw, cluster: Raw, seconds: float = PLUGIN_SECONDS) -> Ra
 def _environment(plugin: Raw, cluster: Raw) -> dict[str, str]:
     spec: Raw = {"interactive": False}
     if plugin.get("provideClusterInfo"):
-        spec["cluster"] = {
-            "server": cluster.get("server"),
-            "certificate-authority-data": cluster.get("certificate-authority-data"),
-        }
+        shown = ("server", "certificate-authority-data")
+        spec["cluster"] = {name: cluster.get(name) for name in shown}
     version = plugin.get("apiVersion") or "client.authentication.k8s.io/v1"
     info = {"apiVersion": version, "kind": "ExecCredential", "spec": spec}
     extra = {str(each["name"]): str(each.get("value") or "") for each in plugin.get("env") or ()}
@@ -62,7 +60,6 @@ def _environment(plugin: Raw, cluster: Raw) -> dict[str, str]:
 
 
 def _run(command: list[str], environment: dict[str, str], seconds: float) -> bytes:
-    """Run the plugin; returns its output. Raises PluginError."""
     name = f"the login plugin {command[0]}"
     with _caught_signals() as caught:
         process = _start(command, environment, name)

@@ -102,8 +102,7 @@ class JobMetrics:
         """Count created, running, started, completed, failed, restarted, lost or stalled.
 
         `seconds` is the time since the job's creation; for `started`, since its start; for `lost`,
-        the time for which `gpus` did not train; for `stalled`, the time since the last output or
-        step.
+        the time for which `gpus` did not train; for `stalled`, since the last output or step.
         """
         if kind == "lost":
             self._lost.labels(mode, reason).inc(seconds or 0.0)

@@ -71,9 +71,8 @@ class NamespaceMetrics(Collector):
         for name, text in _COUNTERS.items():
             with self._lock:
                 counted = dict(self._counts[name])
-            family = CounterMetricFamily(
-                f"paddlejob_namespace_{name}", text, labels=[LABEL, "reason"]
-            )
+            labels = [LABEL, "reason"]
+            family = CounterMetricFamily(f"paddlejob_namespace_{name}", text, labels=labels)
             for key, value in largest(counted):
                 family.add_metric(key, value)
             yield family

@@ -45,12 +45,8 @@ class ReconcileMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         make = _Maker(registry, "controller_runtime_", ("controller",))
-        results = Counter(
-            "controller_runtime_reconcile_total",
-            "Reconciles per controller and result",
-            ["controller", "result"],
-            registry=registry,
-        )
+        name, text = "controller_runtime_reconcile_total", "Reconciles per controller and result"
+        results = Counter(name, text, ["controller", "result"], registry=registry)
         self._total = {result: results.labels(CONTROLLER, result) for result in RESULTS}
         self._errors = make(Counter, "reconcile_errors_total", "Reconciles that failed")
         text = "Length of a reconcile"
@@ -110,33 +106,22 @@ class ClientMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
-        self._requests = counter(
-            "rest_client_requests_total",
-            "Requests to the API server; the code is <error> where none came back",
-            ["code", "method", "host"],
-        )
-        self._leader = gauge(
-            "leader_election_master_status", "1 on the leader, 0 on a standby", ["name"]
-        )
+        text = "Requests to the API server; the code is <error> where none came back"
+        self._requests = counter("rest_client_requests_total", text, ["code", "method", "host"])
+        text = "1 on the leader, 0 on a standby"
+        self._leader = gauge("leader_election_master_status", text, ["name"])
         text = "How long this process has waited for a copy of the jobs as new as its lease"
         self.set_catch_up = gauge("paddlejob_leader_catch_up_seconds", text).set
         """A new leader has waited for this many seconds, and does not act yet."""
         text = "By how much this machine's clock is ahead of the API server's"
         self._clock_ahead = gauge("paddlejob_clock_ahead_seconds", text)
-        self._watch_age = gauge(
-            "paddlejob_watch_last_event_age_seconds",
-            "Seconds since a watch last received anything, including bookmarks",
-            ["kind"],
-        )
+        text = "Seconds since a watch last received anything, including bookmarks"
+        self._watch_age = gauge("paddlejob_watch_last_event_age_seconds", text, ["kind"])
         self._ages: dict[str, list[Callable[[], float]]] = {}
-        self._relists = counter(
-            "paddlejob_watch_relists_total", "Full lists, including the first one", ["kind"]
-        )
-        self._unreadable = counter(
-            "paddlejob_unreadable_objects_total",
-            "Objects left out, in lists and watch events, because they could not be read",
-            ["kind"],
-        )
+        text = "Full lists, including the first one"
+        self._relists = counter("paddlejob_watch_relists_total", text, ["kind"])
+        text = "Objects left out, in lists and watch events, because they could not be read"
+        self._unreadable = counter("paddlejob_unreadable_objects_total", text, ["kind"])
 
     def requested(self, code: int, method: str, host: str) -> None:
         """A request was answered with this HTTP status, 0 without an answer."""

@@ -41,7 +41,7 @@ from reconcile.children.workload import finish_patches, tend_delegated
 from reconcile.failure.loss import add_loss, count_loss
 from reconcile.model.hold import Hold, Stop, count, earliest
 from reconcile.model.move import Move
-from reconcile.model.plan import Delete, EmitEvent, Observed, Outcome, Plan, Settings
+from reconcile.model.plan import EmitEvent, Observed, Outcome, Plan, Settings
 from reconcile.model.view import View, build_view
 from reconcile.status.kstatus import with_kstatus
 from reconcile.status.placement import await_start
@@ -215,7 +215,9 @@ def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
     wait = _status_wait(view, status) if patch and not stuck else 0.0
     events, outcomes = ((), ()) if wait else _news(view, status, told)
     if stuck:
-        events = (*events, _force_delete_event(stuck))
+        names = ", ".join(sorted(delete.target.name for delete in stuck))
+        message = f"deleted without waiting for their lost nodes: {names}"
+        events = (*events, EmitEvent("Warning", Reason.FORCE_DELETED, message))
     return replace(
         plan,
         deletes=plan.deletes + stuck,
@@ -337,12 +339,6 @@ def _first_events(view: View, status: JobStatus, now_runs: bool) -> list[EmitEve
         message = f"the operator sets these variables and drops the template's values: {names}"
         events.append(EmitEvent("Warning", Reason.OWNED_VARIABLE, message))
     return events
-
-
-def _force_delete_event(stuck: tuple[Delete, ...]) -> EmitEvent:
-    names = ", ".join(sorted(delete.target.name for delete in stuck))
-    message = f"deleted without waiting for their lost nodes: {names}"
-    return EmitEvent("Warning", Reason.FORCE_DELETED, message)
 
 
 def _trouble_events(view: View, status: JobStatus, told: Hold | None) -> list[EmitEvent]:

@@ -21,13 +21,12 @@ def take_census(store: Store, now: datetime) -> Census:
     by_role = {(role, phase): n for (phase, role), n in _count(pods, _POD_PHASES, Role).items()}
     waiting = Counter(dict.fromkeys(_KNOWN_WAITS, 0))
     seconds = dict.fromkeys(_KNOWN_WAITS, 0.0)
+    gpus = dict.fromkeys(GPU_STATES, 0)
     for facts in jobs:
         if facts.waits_for:
             key = _wait_of(facts)
             waiting[key] += 1
             seconds[key] = max(seconds.get(key, 0.0), _seconds_since(facts.waits_since, now))
-    gpus = dict.fromkeys(GPU_STATES, 0)
-    for facts in jobs:
         for state, number in zip(GPU_STATES, facts.gpus, strict=False):
             gpus[state] += number
     return Census(_count(jobs, Phase, Mode), by_role, waiting, seconds, gpus)
@@ -45,8 +44,7 @@ def take_namespace_census(store: Store, now: datetime) -> NamespaceCensus:
             gpus[(key.namespace, state)] += number
         if facts.waits_for:
             pair = (key.namespace, _wait_of(facts)[1])
-            waited = _seconds_since(facts.waits_since, now)
-            seconds[pair] = max(seconds.get(pair, 0.0), waited)
+            seconds[pair] = max(seconds.get(pair, 0.0), _seconds_since(facts.waits_since, now))
     return NamespaceCensus(jobs, gpus, seconds)
 
 

@@ -5,6 +5,7 @@ decides when the job gets its pass. One thread per kind.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from api.objects import Raw
 from api.ownership import Key
@@ -14,44 +15,37 @@ from controller.client.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
 from kube.parsing import Unreadable
 
 
+@dataclass(frozen=True, slots=True)
 class EventHandler:
     """Handles one kind, in all namespaces if `namespace` is empty. `wake` adds a job to the queue.
 
     `awaiting` returns the jobs that wait until the store shows their writes of a kind.
     """
 
-    def __init__(
-        self,
-        resource: Resource,
-        store: Store,
-        wake: Callable[[Key], None],
-        namespace: str = "",
-        awaiting: Callable[[Resource], Iterable[Key]] = lambda _: (),
-    ) -> None:
-        self.resource = resource
-        self._namespace = namespace
-        self._store = store
-        self._wake_job = wake
-        self._awaiting = awaiting
+    resource: Resource
+    store: Store
+    wake: Callable[[Key], None]
+    namespace: str = ""
+    awaiting: Callable[[Resource], Iterable[Key]] = lambda _: ()
 
     def pack(self, obj: Raw) -> Entry:
         """The part of an object that the store keeps. A malformed object may raise anything."""
         if isinstance(obj, Unreadable):
             raise ValueError("it cannot be decoded")
-        return pack(self.resource, trim(self.resource, obj), self._store.accelerators)
+        return pack(self.resource, trim(self.resource, obj), self.store.accelerators)
 
     def replace(self, entries: list[Entry], version: str) -> None:
         """Handle a full list."""
-        for entry in self._store.replace(self.resource, entries, version, self._namespace):
+        for entry in self.store.replace(self.resource, entries, version, self.namespace):
             self._wake(entry)
         # A child that was created and deleted between two lists is in neither.
-        for job in self._awaiting(self.resource):
-            self._wake_job(job)
+        for job in self.awaiting(self.resource):
+            self.wake(job)
 
     def put(self, obj: Raw) -> None:
         """Handle a new or changed object."""
         entry = self.pack(obj)
-        before = self._store.put(self.resource, entry)
+        before = self.store.put(self.resource, entry)
         if before is not None and before.owner != entry.owner:
             self._wake(before)
         self._wake(entry)
@@ -59,27 +53,27 @@ class EventHandler:
     def remove(self, obj: Raw) -> None:
         """Handle a deleted object."""
         entry = self.pack(obj)
-        self._store.remove(self.resource, entry.key, entry.version)
+        self.store.remove(self.resource, entry.key, entry.version)
         self._wake(entry)
 
     def discard(self, key: Key, version: str) -> None:
         """Drop an object that has become unreadable, rather than keep an old version."""
-        before = self._store.remove(self.resource, key, parse_version(version))
+        before = self.store.remove(self.resource, key, parse_version(version))
         if before is not None:
             self._wake(before)
 
     def advance(self, version: str) -> None:
         """Note that every change up to this version has been seen."""
-        self._store.advance(self.resource, version, self._namespace)
+        self.store.advance(self.resource, version, self.namespace)
 
     def _wake(self, entry: Entry) -> None:
         if self.resource is PADDLE_JOB:
-            self._wake_job(entry.key)
+            self.wake(entry.key)
             return
         # A user's own PodGroup has no owner; it belongs to the job by its name.
         named = entry.key if self.resource is VOLCANO_POD_GROUP else None
         job = entry.owner.key if entry.owner else named
         # No pass for a job that the store does not have. If it was deleted, thousands of its pods
         # may still send events; if it is new, its own event wakes it.
-        if job is not None and self._store.entry(PADDLE_JOB, job):
-            self._wake_job(job)
+        if job is not None and self.store.entry(PADDLE_JOB, job):
+            self.wake(job)

@@ -15,15 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from api.constants import LABEL_ROLE, TERMINAL_PHASES, Condition, Role
-from api.objects import (
-    Raw,
-    condition_of,
-    is_deleting,
-    labels_of,
-    name_of,
-    namespace_of,
-    uid_of,
-)
+from api.objects import Raw, condition_of, is_deleting, labels_of, name_of, namespace_of, uid_of
 from api.ownership import Key, Owner, owner_of
 from api.trainer import ACCELERATORS, count_accelerators, devices_of
 from controller.client.resources import (
@@ -117,9 +109,7 @@ def facts_of(
 
 
 def _gpus_of(job: Raw, accelerators: Sequence[str]) -> tuple[int, ...]:
-    """A job's accelerators that are wanted, held and running. Empty if it has none, or if its spec
-    was never checked by the schema.
-    """
+    """A job's wanted, held and running accelerators; none if no schema has checked its spec."""
     wanted = held = running = 0
     try:
         for role in Role:
@@ -267,12 +257,8 @@ class Store:
                 children.setdefault(resource, []).append(entry.unpack())
             elif resource in (POD, CONFIG_MAP):
                 former.append(f"{resource.kind} {name}")
-        return Family(
-            job.unpack(),
-            {resource: tuple(objects) for resource, objects in children.items()},
-            named.unpack() if named else None,
-            tuple(sorted(former)),
-        )
+        group, names = named.unpack() if named else None, tuple(sorted(former))
+        return Family(job.unpack(), {r: tuple(each) for r, each in children.items()}, group, names)
 
     def _put_locked(self, resource: Resource, entry: Entry) -> Entry | None:
         before = self._remove_locked(resource, entry.key)

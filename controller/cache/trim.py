@@ -126,10 +126,7 @@ def _trim_pod(obj: Raw) -> Raw:
     for field in ("containerStatuses", "initContainerStatuses"):
         if status.get(field):
             kept_status[field] = [_trim_container(each) for each in status[field]]
-    metadata = _trim_metadata(obj)
-    annotations = _pick(obj["metadata"].get("annotations") or {}, _POD_ANNOTATIONS)
-    if annotations:
-        metadata["annotations"] = _bound(annotations)
+    metadata = _trim_metadata(obj, _POD_ANNOTATIONS)
     return {"metadata": metadata, "spec": _pick(spec, _POD_SPEC), "status": kept_status}
 
 
@@ -160,8 +157,9 @@ def _may_be_rendezvous(obj: Raw) -> bool:
 def _trim_pod_group(obj: Raw) -> Raw:
     """Of a spec, only the minimum members are kept unless the PodGroup is the job's own."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    whole = _pick(spec, _GROUP_SPEC)
-    is_kept = _may_be_gang(obj) and len(marshal.dumps(whole)) <= MAX_GROUP_SPEC_BYTES
+    whole, owner, name = _pick(spec, _GROUP_SPEC), owner_of(obj), obj["metadata"]["name"]
+    is_own = owner is not None and name == pod_group_name(owner.key.name, owner.uid)
+    is_kept = is_own and len(marshal.dumps(whole)) <= MAX_GROUP_SPEC_BYTES
     conditions = _pick_each((status.get("conditions") or ())[:MAX_CONDITIONS], _CONDITION)
     return {
         "metadata": _trim_metadata(obj),
@@ -173,22 +171,12 @@ def _trim_pod_group(obj: Raw) -> Raw:
     }
 
 
-def _may_be_gang(obj: Raw) -> bool:
-    """Whether it has the name of the operator's own PodGroup of its job."""
-    owner = owner_of(obj)
-    return owner is not None and obj["metadata"]["name"] == pod_group_name(
-        owner.key.name, owner.uid
-    )
-
-
 def _trim_workload(obj: Raw) -> Raw:
     """The job's own Workload without its templates, or only the metadata of any other."""
-    owner, metadata = owner_of(obj), _trim_metadata(obj)
+    owner = owner_of(obj)
     if owner is None or not _may_be_own(obj["metadata"]["name"], owner):
-        return {"metadata": metadata}
-    annotations = _pick(obj["metadata"].get("annotations") or {}, _WORKLOAD_ANNOTATIONS)
-    if annotations:
-        metadata["annotations"] = _bound(annotations)
+        return {"metadata": _trim_metadata(obj)}
+    metadata = _trim_metadata(obj, _WORKLOAD_ANNOTATIONS)
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     kept = _pick(spec, _WORKLOAD_SPEC)
     kept["podSets"] = _pick_each(spec.get("podSets"), _POD_SET)
@@ -196,9 +184,7 @@ def _trim_workload(obj: Raw) -> Raw:
 
 
 def _may_be_own(name: str, owner: Owner) -> bool:
-    """Whether it may be the job's Workload. MultiKueue sends one with the UID of the manager's job
-    in its name.
-    """
+    """Whether it may be the job's: MultiKueue's has the UID of the manager's job in its name."""
     return name.rpartition("-")[0] == workload_name(owner.key.name, owner.uid).rpartition("-")[0]
 
 
@@ -240,7 +226,7 @@ def _trim_node(obj: Raw) -> Raw:
     }
 
 
-def _trim_metadata(obj: Raw) -> Raw:
+def _trim_metadata(obj: Raw, annotations: tuple[str, ...] = ()) -> Raw:
     metadata = _pick(obj["metadata"], _METADATA)
     labels = _pick(labels_of(obj), _LABELS)
     owner = controller_of(obj) if owner_of(obj) else None
@@ -251,6 +237,8 @@ def _trim_metadata(obj: Raw) -> Raw:
         metadata["finalizers"] = [each[:MAX_TEXT] for each in finalizers[:MAX_FINALIZERS]]
     if owner and len(owner["name"] + owner["uid"]) <= MAX_TEXT:
         metadata["ownerReferences"] = [owner]
+    if kept := _pick(obj["metadata"].get("annotations") or {}, annotations):
+        metadata["annotations"] = _bound(kept)
     return metadata
 
 

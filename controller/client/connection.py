@@ -1,8 +1,7 @@
 """Where the API server is and who we are. The only module that imports `kubernetes`.
 
 The package reads the configuration: the server, TLS, proxies and credentials. Requests do not go
-through it: its request layer takes three times the CPU, repeats writes on its own and guesses
-content types.
+through it: its request layer takes three times the CPU, repeats writes and guesses content types.
 """
 
 import base64
@@ -164,8 +163,7 @@ def _replace_what_has_no_end(config: Raw) -> None:
 
     The package has no such limits.
     """
-    name = config.get("current-context")
-    context, _ = _section(config, "context", name)
+    context, _ = _section(config, "context", config.get("current-context"))
     cluster, folder = _section(config, "cluster", context.get("cluster"))
     _bound_files(cluster, folder)
     user, folder = _section(config, "user", context.get("user"))

@@ -24,15 +24,7 @@ from controller.work.helpers import Helpers
 from controller.work.log_keeper import LogKeeper
 from controller.work.memory import JobMemory
 from controller.work.result import Result
-from kube.errors import (
-    AlreadyExists,
-    ApiError,
-    Conflict,
-    Forbidden,
-    Invalid,
-    NoRight,
-    NotFound,
-)
+from kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid, NoRight, NotFound
 from metrics import Metrics
 from reconcile.model.plan import Child, Delete, ObjectReference, Plan, Refusal
 
@@ -95,7 +87,8 @@ class Applier:
         if not self._confirm_gone(task):
             return task.result
         self._delete_children(task)
-        failed = self._patch_children(task)
+        patch = partial(self._children.patch, owner)
+        failed = filter(None, self._helpers.map(patch, plan.patches))
         self._create_children(task)  # even if patches failed: Kueue's webhook may be down
         task.result.errors += failed
         if self._write_status(task):
@@ -140,10 +133,6 @@ class Applier:
                 _note(task.result, (item.target.kind, item.target.name), error, is_delete=True)
             if not self._may_go_on(task.result):
                 return
-
-    def _patch_children(self, task: _Task) -> list[ApiError]:
-        patch, batch = partial(self._children.patch, task.owner), task.plan.patches
-        return [*filter(None, self._helpers.map(patch, batch))]
 
     def _create_children(self, task: _Task) -> None:
         result, create = task.result, partial(self._children.create, task.owner)

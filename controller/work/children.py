@@ -8,6 +8,8 @@ If somebody removes a child's job label, it still belongs to the job, but no wat
 job would wait for it forever. So it is deleted and replaced.
 """
 
+from dataclasses import dataclass
+
 from api.constants import GROUP, LABEL_JOB_UID
 from api.objects import Raw, is_deleting, labels_of, name_of
 from api.ownership import Owner, former_uid
@@ -28,19 +30,19 @@ from kube.errors import (
 from reconcile.model.plan import Create, Delete, ObjectReference, Patch
 
 
+@dataclass(frozen=True, slots=True)
 class ChildWriter:
     """Single writes on one client."""
 
-    def __init__(self, client: ApiClient, memory: JobMemory) -> None:
-        self._client = client
-        self._memory = memory
+    client: ApiClient
+    memory: JobMemory
 
     def create(self, owner: Owner, item: Create) -> ApiError | None:
         """Create a child; also succeeds if this job's child of that name already exists."""
         body = item.build()
         resource = find_resource(body["apiVersion"], item.kind)
         try:
-            obj = self._client.create(resource.path(owner.key.namespace), body)
+            obj = self.client.create(resource.path(owner.key.namespace), body)
         except AlreadyExists as error:
             return self._examine_namesake(owner, resource, item.name, error)
         except Invalid as error:
@@ -48,7 +50,7 @@ class ChildWriter:
             return error
         except ApiError as error:
             return error
-        self._memory.await_written(owner.key, resource, obj)
+        self.memory.await_written(owner.key, resource, obj)
         altered = _find_alteration(owner, body, obj)
         if not altered:
             return None
@@ -61,12 +63,12 @@ class ChildWriter:
         target = item.target
         resource, path = _locate(owner, target)
         try:
-            self._client.delete(path, target.uid, item.grace_seconds)
+            self.client.delete(path, target.uid, item.grace_seconds)
         except (NotFound, Conflict):
             return None  # gone, or another one already stands in its place
         except ApiError as error:
             return error
-        self._memory.await_deleted(owner.key, resource, target.name, target.uid)
+        self.memory.await_deleted(owner.key, resource, target.name, target.uid)
         return None
 
     def patch(self, owner: Owner, item: Patch) -> ApiError | None:
@@ -75,18 +77,18 @@ class ChildWriter:
         # The API server refuses the patch on an object of another UID.
         metadata = {**(item.body.get("metadata") or {}), "uid": item.target.uid}
         try:
-            obj = self._client.merge_patch(path, {**item.body, "metadata": metadata})
+            obj = self.client.merge_patch(path, {**item.body, "metadata": metadata})
         except NotFound:
             return None
         except ApiError as error:
             return error
-        self._memory.await_written(owner.key, resource, obj)
+        self.memory.await_written(owner.key, resource, obj)
         return None
 
     def confirm_gone(self, owner: Owner, resource: Resource, name: str) -> ApiError | None:
         """None if the API server, rather than the cache, has no living child of this name."""
         try:
-            there = self._client.get(resource.path(owner.key.namespace, name))
+            there = self.client.get(resource.path(owner.key.namespace, name))
         except NotFound:
             return None
         except ApiError as error:
@@ -102,7 +104,7 @@ class ChildWriter:
     ) -> ApiError | None:
         """Find out what has the taken name: None if it is this job's child, else the error."""
         try:
-            there = self._client.get(resource.path(owner.key.namespace, name))
+            there = self.client.get(resource.path(owner.key.namespace, name))
         except NotFound:
             return FormerJob(f"{resource.kind} {name} is being deleted")
         except ApiError as error:
@@ -110,7 +112,7 @@ class ChildWriter:
         if owner.controls(there):
             if LABEL_JOB_UID not in labels_of(there):
                 return self._delete_unseen(owner, there)
-            self._memory.await_written(owner.key, resource, there)
+            self.memory.await_written(owner.key, resource, there)
             return None
         if owner.has_inherited(there):
             # Left by a deleted job of the same name; the child's deletion wakes this job.

@@ -84,16 +84,11 @@ class EventRecorder:
         self._notes: Turns[_Note] = Turns()
         """The buffer, which the lock of _changed guards."""
         # Used only by the sending thread.
-        self._sent: TTLCache[_Note, tuple[str, int]] = TTLCache(
-            _MAX_SERIES, SAME_SECONDS, timer=clock.monotonic
-        )
+        now = clock.monotonic
+        self._sent: TTLCache[_Note, tuple[str, int]] = TTLCache(_MAX_SERIES, SAME_SECONDS, now)
         """For each note that was sent: the name of its Event, and the Event's count."""
-        self._budgets: TTLCache[str, TokenBucket] = TTLCache(
-            _MAX_SERIES, SAME_SECONDS, timer=clock.monotonic
-        )
-        self._resting: TTLCache[str, bool] = TTLCache(
-            _MAX_NAMESPACES, REST_SECONDS, timer=clock.monotonic
-        )
+        self._budgets: TTLCache[str, TokenBucket] = TTLCache(_MAX_SERIES, SAME_SECONDS, now)
+        self._resting: TTLCache[str, bool] = TTLCache(_MAX_NAMESPACES, REST_SECONDS, now)
         """Namespaces where a write took long."""
 
     def record(self, job: Raw, event: EmitEvent) -> None:
@@ -148,9 +143,8 @@ class EventRecorder:
         return may_wait and self._is_backlogged(note.namespace)
 
     def _deliver(self, note: _Note) -> None:
-        budget = self._budgets.get(note.uid) or TokenBucket(
-            RATE_PER_JOB, BURST_PER_JOB, self._clock
-        )
+        new = TokenBucket(RATE_PER_JOB, BURST_PER_JOB, self._clock)
+        budget = self._budgets.get(note.uid, new)
         self._budgets[note.uid] = budget  # put in again, so that its time to live starts anew
         if not budget.try_take():
             self._metrics.event_dropped("rate_limited")

@@ -1,8 +1,7 @@
 """Follows one container's log: its progress, and how long it has been silent.
 
 Silence counts only between two successful reads in a row, by this process's clock: time in which
-the log could not be read does not count. Times in the log are corrected if the node's clock is
-plainly wrong.
+the log could not be read does not count. If the node's clock is plainly wrong, times are corrected.
 """
 
 import math
@@ -57,9 +56,7 @@ class FollowedLog:
         return self.lines < before
 
     def fail(self) -> None:
-        """Note that the log could not be read: its silence is unknown until the next successful
-        read.
-        """
+        """Note that the log could not be read: its silence is unknown until it is read again."""
         self._read_at = -math.inf
 
     def take(self, log: bytes, at: float, now: datetime, broken_at: float = -math.inf) -> Reading:

@@ -227,9 +227,7 @@ class LogReader:
         return read_tail(self.client, path, target.container, (lines,))
 
     def _note_failure(self, target: Target, error: ApiError) -> float:
-        """Log why a log was not read, and pause reads of its node, or all reads, depending on the
-        error.
-        """
+        """Log why a log was not read; pause reads of its node, or all reads, by the error."""
         if self.complaints.try_take():
             event = "logs_forbidden" if isinstance(error, Forbidden) else "log_not_read"
             job = "/".join(target.owner.key)

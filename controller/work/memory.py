@@ -90,12 +90,9 @@ class JobMemory:
         """Guards all that follows."""
         self._refused: dict[str, set[Key]] = {}
         """By namespace, the jobs that have refusals."""
-        self._records: TTLCache[Key, _Record] = TTLCache(
-            _MAX_JOBS, _KEEP_SECONDS, timer=clock.monotonic
-        )
-        self._slow: TTLCache[str, tuple[Refusal, float]] = TTLCache(
-            _MAX_NAMESPACES, _KEEP_SECONDS, timer=clock.monotonic
-        )
+        now, keep = clock.monotonic, _KEEP_SECONDS
+        self._records: TTLCache[Key, _Record] = TTLCache(_MAX_JOBS, keep, now)
+        self._slow: TTLCache[str, tuple[Refusal, float]] = TTLCache(_MAX_NAMESPACES, keep, now)
         """By namespace, the latest create that took long to fail, and when that was."""
 
         self._denied: tuple[Key, float] | None = None
@@ -197,7 +194,9 @@ class JobMemory:
             if not record.refusals:
                 record.refused_times = 0
             elif met and not plan.is_paused:
-                self._count_locked(record, plan, result)
+                record.refused_times += result.is_answered  # by the API server itself
+                if result.is_answered or plan.assumed:
+                    record.refused_at = self._clock.monotonic()
             self._note_refused_locked(job, bool(record.refusals))
             is_new = any(known.get(child) != each for child, each in met.items())
         reports = (is_new or bool(result.refusals)) and not (plan.is_paused or plan.assumed)
@@ -257,12 +256,6 @@ class JobMemory:
         asked = max(error.retry_after or 0.0 for error in result.errors)
         is_young = any(isinstance(error, YoungKind) for error in result.errors)  # this lasts
         return is_young or max(asked, now - record.failing_since) >= PERSISTENT_SECONDS
-
-    def _count_locked(self, record: _Record, plan: Plan, result: Result) -> None:
-        """Count one more refusal in a row, if it came from the API server itself."""
-        record.refused_times += result.is_answered
-        if result.is_answered or plan.assumed:
-            record.refused_at = self._clock.monotonic()
 
     def _note_refused_locked(self, job: Key, has_refusals: bool) -> None:
         jobs = self._refused.setdefault(job.namespace, set())

@@ -1,11 +1,11 @@
 """Gathers the input of `reconcile` from the store and the memory.
 
-The pods of another operator are in neither, so they are read from the API server. Any worker may
-call.
+The pods of another operator are in neither: the API server is asked. Any worker may call.
 """
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from api.objects import Raw, condition_of, is_deleting, name_of, uid_of
 from api.ownership import Key, Owner
@@ -37,6 +37,7 @@ _UNWATCHED = {
 }
 
 
+@dataclass(frozen=True, slots=True)
 class Observer:
     """Builds the input of `reconcile`.
 
@@ -45,21 +46,12 @@ class Observer:
     `is_forbidden` says whether the operator has no right to an optional kind.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        memory: JobMemory,
-        is_served: Callable[[Resource, str], bool],
-        get: Callable[[str], Raw],
-        is_backlogged: Callable[[str], bool] = lambda _: False,
-        is_forbidden: Callable[[Resource, str], bool] = lambda *_: False,
-    ) -> None:
-        self._store = store
-        self._memory = memory
-        self._is_served = is_served
-        self._get = get
-        self._is_backlogged = is_backlogged
-        self._is_forbidden = is_forbidden
+    store: Store
+    memory: JobMemory
+    is_served: Callable[[Resource, str], bool]
+    get: Callable[[str], Raw]
+    is_backlogged: Callable[[str], bool] = lambda _: False
+    is_forbidden: Callable[[Resource, str], bool] = lambda *_: False
 
     def observe(self, key: Key, family: Family) -> Observed:
         """The observation of a family. Raises ApiError if a request for it fails."""
@@ -75,17 +67,17 @@ class Observer:
             config_maps=children.get(CONFIG_MAP, ()),
             pod_groups=volcano + gang,
             named_pod_group=family.named_pod_group,
-            volcano_served=self._is_served(VOLCANO_POD_GROUP, key.namespace),
-            gang_served=self._is_served(GANG_POD_GROUP, key.namespace),
+            volcano_served=self.is_served(VOLCANO_POD_GROUP, key.namespace),
+            gang_served=self.is_served(GANG_POD_GROUP, key.namespace),
             workloads=children.get(WORKLOAD, ()),
-            workloads_served=self._is_served(WORKLOAD, key.namespace),
-            workloads_forbidden=self._is_forbidden(WORKLOAD, key.namespace),
+            workloads_served=self.is_served(WORKLOAD, key.namespace),
+            workloads_forbidden=self.is_forbidden(WORKLOAD, key.namespace),
             unwatched_objects=dict(self._unwatched_objects(key, family)),
             nodes=self._nodes(pods),
             most_devices=self._most_devices(pods),
-            is_backlogged=self._is_backlogged(key.namespace),
+            is_backlogged=self.is_backlogged(key.namespace),
             unseen_pods=tuple(self._unseen_pods(key, job, pods)),
-            **self._memory.facts(key, uid)._asdict(),
+            **self.memory.facts(key, uid)._asdict(),
         )
 
     def _unseen_pods(self, key: Key, job: Raw, pods: tuple[Raw, ...]) -> Iterator[Raw]:
@@ -94,15 +86,13 @@ class Observer:
         for name in names_to_ask_for(job):
             if name not in known:
                 with contextlib.suppress(NotFound):
-                    pod = self._get(POD.path(owner.key.namespace, name))
+                    pod = self.get(POD.path(owner.key.namespace, name))
                     if owner.controls(pod):
                         yield trim(POD, pod)
 
     def _unwatched_objects(self, key: Key, family: Family) -> Iterator[tuple[Child, Raw]]:
-        """Objects that Kueue's jobs need and no watch shows: they are few, and few passes need
-        them.
-        """
-        if not self._is_served(WORKLOAD, key.namespace):
+        """Objects that Kueue's jobs need and no watch shows: few, and few passes need them."""
+        if not self.is_served(WORKLOAD, key.namespace):
             return
         pods = len(family.children.get(POD, ()))
         for child in objects_to_read(family.job, family.children.get(WORKLOAD, ()), pods):
@@ -110,21 +100,21 @@ class Observer:
                 try:
                     resource = _UNWATCHED[child[0]]
                     namespace = key.namespace if resource is WORKLOAD else ""
-                    yield child, self._get(resource.path(namespace, child[1]))
+                    yield child, self.get(resource.path(namespace, child[1]))
                 except Forbidden:
                     yield child, {}
 
     def _nodes(self, pods: tuple[Raw, ...]) -> dict[str, Raw] | None:
-        if not self._is_served(NODE, ""):
+        if not self.is_served(NODE, ""):
             return None
         names = {pod["spec"].get("nodeName", "") for pod in pods if is_deleting(pod)}
-        found = {name: self._store.get(NODE, Key("", name)) for name in names}
+        found = {name: self.store.get(NODE, Key("", name)) for name in names}
         return {name: node for name, node in found.items() if node is not None}
 
     def _most_devices(self, pods: tuple[Raw, ...]) -> Devices | None:
         waiting = (pod for pod in pods if not pod["spec"].get("nodeName"))
         is_needed = any(condition_of(pod, "PodScheduled", "False") for pod in waiting)
-        if not is_needed or not self._is_served(NODE, ""):
+        if not is_needed or not self.is_served(NODE, ""):
             return None
         # A set, because most nodes have the same devices, and comparing thousands takes long.
-        return most_devices(map(dict, {facts.devices for _, facts in self._store.facts(NODE)}))
+        return most_devices(map(dict, {facts.devices for _, facts in self.store.facts(NODE)}))

@@ -21,9 +21,7 @@ class PortRanges:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        """Held while ranges are given: no two jobs at once may be given the same. No request is
-        sent while it is held.
-        """
+        """Held, without any request, while ranges are given: no two jobs may get the same."""
         self._given: dict[Key, tuple[int, ...]] = {}
         """The ports that a job's latest pass gave it."""
 

@@ -95,8 +95,7 @@ def adopt(view: View) -> Move:
         return Move(replace(status, phase=Phase.PENDING))
     if view.attempt > FIRST_ATTEMPT or view.config_map is not None:
         return Move(status)  # ours
-    count = len(view.pods)
-    message = f"another operator has started this job: {count} of its pods keep running"
+    message = f"another operator has started this job: {len(view.pods)} of its pods keep running"
     status = set_condition(status, Condition.ADOPTED, True, Reason.ADOPTED, message, view.now)
     return Move(status, (EmitEvent("Normal", Reason.ADOPTED, message),))
 
@@ -110,5 +109,4 @@ def _with_labels(view: View, pod: Raw) -> Raw:
 
 def _has_begun(view: View) -> bool:
     """Whether any worker has ever run; an evicted pod may no longer show it."""
-    workers = view.of_role(Role.WORKER)
-    return any(pod.has_started or pod.state in _ENDED for pod in workers)
+    return any(pod.has_started or pod.state in _ENDED for pod in view.of_role(Role.WORKER))

@@ -22,7 +22,6 @@ def await_back_off(view: View) -> Hold | None:
     left = (due - view.now).total_seconds()
     if left <= 0:
         return None
-    restart = view.job.status.restart_count
-    cause = f"backing off before attempt {view.attempt}, restart {restart}"
+    cause = f"backing off before attempt {view.attempt}, restart {view.job.status.restart_count}"
     next_step = f"attempt {view.attempt} at {clock_time(due)}"
     return Hold(Reason.BACK_OFF, cause, next_step, seconds=left, stops=Stop.PODS)

@@ -34,11 +34,8 @@ def follow_pods(view: View) -> Move | Hold | None:
 def _seconds_left(view: View) -> float | None:
     """Seconds until the status follows the pods; None if it cannot."""
     attempt = _later_attempt(view)
-    created = [
-        parse_time(pod.raw["metadata"].get("creationTimestamp"))
-        for pod in view.all_pods
-        if pod.attempt == attempt
-    ]
+    later = (pod.raw["metadata"] for pod in view.all_pods if pod.attempt == attempt)
+    created = [parse_time(each.get("creationTimestamp")) for each in later]
     if not created or attempt > MAX_ATTEMPT:
         return None
     ages = [(view.now - at).total_seconds() for at in created if at]

@@ -1,6 +1,6 @@
 """When a job is complete: all workers have succeeded. Servers never exit by themselves."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from api.constants import Reason, Role
 from reconcile.failure.incident import Incident
@@ -65,13 +65,11 @@ def _succeeded(view: View) -> list[PodView]:
 
 def _peers(view: View, ended: list[PodView]) -> list[PodView]:
     """Workers that ran when the first of them ended well, except those that never met it."""
-    first = _first_end(ended)
+    ends = [pod.end.finished_at for pod in ended if pod.end and pod.end.finished_at]
+    first = min(ends, default=None)
     timeout = timedelta(seconds=view.settings.elastic_timeout_seconds)
-    return [
-        pod
-        for pod in view.of_role(Role.WORKER)
-        if _overlaps(pod, first) and not (first and _was_left_alone(pod, first, timeout))
-    ]
+    ran = (pod for pod in view.of_role(Role.WORKER) if _overlaps(pod, first))
+    return [pod for pod in ran if not (first and _was_left_alone(pod, first, timeout))]
 
 
 def _was_left_alone(pod: PodView, first: datetime, timeout: timedelta) -> bool:
@@ -80,7 +78,8 @@ def _was_left_alone(pod: PodView, first: datetime, timeout: timedelta) -> bool:
     Such a launcher waits for its whole timeout, then exits 0 too. A worker that saves the model may
     run that much longer than its peers, so we also check that it started too late.
     """
-    if pod.started_at is None or _success_time(pod) - first < timeout:
+    ended = pod.end.finished_at if pod.end and pod.state is PodState.SUCCEEDED else None
+    if pod.started_at is None or ended is None or ended - first < timeout:
         return False
     return first - pod.started_at < max(timeout, timedelta(seconds=JOIN_SECONDS))
 
@@ -89,17 +88,6 @@ def _ended_and_gone(view: View) -> frozenset[int]:
     """Indexes of workers that succeeded, according to status, and whose pods are gone."""
     there = {pod.index for pod in view.of_role(Role.WORKER)}
     return view.completed[Role.WORKER] - there
-
-
-def _success_time(pod: PodView) -> datetime:
-    """When the pod's trainer succeeded; the earliest possible time if it has not."""
-    ended = pod.end.finished_at if pod.end and pod.state is PodState.SUCCEEDED else None
-    return ended or datetime.min.replace(tzinfo=UTC)
-
-
-def _first_end(pods: list[PodView]) -> datetime | None:
-    ends = [pod.end.finished_at for pod in pods if pod.end and pod.end.finished_at]
-    return min(ends, default=None)
 
 
 def _overlaps(pod: PodView, moment: datetime | None) -> bool:

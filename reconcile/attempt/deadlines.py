@@ -1,6 +1,6 @@
 """A job's deadlines, computed from timestamps in status so that they survive operator restarts."""
 
-from api.constants import Condition, Reason
+from api.constants import Reason
 from api.objects import parse_time
 from reconcile.model.hold import Hold, earliest
 from reconcile.model.move import Move, fail_job
@@ -16,10 +16,10 @@ def await_deadlines(view: View) -> Move | Hold | None:
     if active is not None and active <= 0:
         message = f"the job was active for longer than {spec.active_deadline_seconds} s"
         return fail_job(view, Reason.DEADLINE_EXCEEDED, message)
-    starting = _seconds_to_start(view)
+    status, limit = view.job.status, spec.starting_deadline_seconds
+    starting = None if status.has_run else _seconds_left(view, status.start_time, limit)
     if starting is not None and starting <= 0:
-        message = f"not all pods ran within {spec.starting_deadline_seconds} s"
-        cause = view.job.status.waiting.cause
+        message, cause = f"not all pods ran within {limit} s", status.waiting.cause
         message = f"{message}: {cause}" if cause else message
         return fail_job(view, Reason.STARTING_DEADLINE_EXCEEDED, message)
     left = earliest(active, starting)
@@ -39,15 +39,3 @@ def _seconds_left(view: View, since: str, limit: int | None) -> float | None:
     if limit is None or moment is None:
         return None
     return limit - (view.now - moment).total_seconds()
-
-
-def _seconds_to_start(view: View) -> float | None:
-    """Seconds until all pods must run; None if they have, since the start or the last resume.
-
-    The condition starts out false, so a later transition shows that they ran.
-    """
-    status = view.job.status
-    running = status.condition(Condition.RUNNING)
-    if running and (running.status or running.last_transition_time > status.start_time):
-        return None
-    return _seconds_left(view, status.start_time, view.job.spec.starting_deadline_seconds)

@@ -35,10 +35,8 @@ def find_elastic_move(view: View) -> Move | None:
 
 def is_recorded(view: View, pod: PodView) -> bool:
     """Whether status has a record of this pod's failure, so that the pod may be deleted."""
-    return any(
-        failure.pod == pod.name and failure.time == record_time(view, pod)
-        for failure in view.job.status.failures
-    )
+    record = (pod.name, record_time(view, pod))
+    return any((each.pod, each.time) == record for each in view.job.status.failures)
 
 
 def replacement_delay(view: View, name: str) -> float:

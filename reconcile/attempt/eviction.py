@@ -17,8 +17,7 @@ def end_evicted(view: View) -> Move:
 
     Time in the queue is not lost time, and deadlines count anew, as after spec.suspend.
     """
-    message = f"Evicted: {_why(view.workload)}"
-    incident = Incident(Reason.EVICTED, message, is_charged=False)
+    incident = Incident(Reason.EVICTED, f"Evicted: {_why(view.workload)}", is_charged=False)
     move = begin_attempt(view, view.job.status, incident)
     status = replace(forget_loss(move.status), quick_restarts=quick_restarts(view), start_time="")
     return replace(move, status=status)

@@ -57,12 +57,9 @@ def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
     )
     status = with_attempt(view, status, view.attempt + 1)
     status = replace(status, phase=Phase.RESTARTING, quick_restarts=quick_restarts(view) + 1)
-    return Move(
-        status,
-        (EmitEvent("Warning", incident.reason, incident.message),),
-        (Outcome("restarted", view.job.spec.mode, incident.reason),),
-        incident.verify_gone,
-    )
+    event = EmitEvent("Warning", incident.reason, incident.message)
+    outcome = Outcome("restarted", view.job.spec.mode, incident.reason)
+    return Move(status, (event,), (outcome,), incident.verify_gone)
 
 
 def with_attempt(view: View, status: JobStatus, attempt: int) -> JobStatus:
@@ -90,8 +87,7 @@ def quick_restarts(view: View) -> int:
 
 
 def fruitless_restarts(view: View) -> int:
-    """Uncharged restarts in a row; 0 again once an attempt ran for so long that it may have made
-    progress.
+    """Uncharged restarts in a row; 0 again once an attempt ran long enough to make progress.
 
     An elastic job trains with the workers that it has, while it is Scaling or Starting, too.
     """
@@ -110,8 +106,7 @@ def _has_run_for(view: View, seconds: float) -> bool:
 
 def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> Move:
     move = fail_job(view, reason, incident.message, status)
-    kept = keep_log(view, incident.pod)
-    return replace(move, verify_gone=incident.verify_gone, keep_log=kept)
+    return replace(move, verify_gone=incident.verify_gone, keep_log=keep_log(view, incident.pod))
 
 
 def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:

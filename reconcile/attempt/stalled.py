@@ -112,9 +112,7 @@ def _since(moment: datetime | None) -> str:
 
 
 def _first_of(policy: StallPolicy, reading: Reading) -> FirstSilent:
-    """The first worker to fall silent, among those that wrote at most `afterSeconds` before worker
-    0 stopped.
-    """
+    """The first to fall silent, without those that did `afterSeconds` before worker 0 stopped."""
     times = [(name, time) for name, time, _ in reading.tails]
     return first_silent(times, timedelta(seconds=policy.after_seconds))
 

@@ -26,13 +26,8 @@ def _suspend(view: View) -> Move:
 
     A ConfigMap counts like pods: pods created later must not read the addresses in it.
     """
-    status = end_conditions(
-        forget_loss(view.job.status),
-        view.now,
-        Condition.RUNNING,
-        Condition.RESTARTING,
-        Condition.PENDING,
-    )
+    ended = (Condition.RUNNING, Condition.RESTARTING, Condition.PENDING)
+    status = end_conditions(forget_loss(view.job.status), view.now, *ended)
     message = "the job is suspended"
     status = set_condition(status, Condition.SUSPENDED, True, Reason.SUSPENDED, message, view.now)
     has_begun = bool(view.observed.pods or view.observed.config_maps)

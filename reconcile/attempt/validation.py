@@ -8,9 +8,5 @@ from reconcile.model.view import View
 
 def find_invalid_spec(view: View) -> Move | None:
     """Fail a job that does not pass validation; checked once, before its first child."""
-    if view.job.status.phase:
-        return None
-    errors = validate_job(view.observed.job)
-    if not errors:
-        return None
-    return fail_job(view, Reason.INVALID_SPEC, "; ".join(str(error) for error in errors))
+    errors = [] if view.job.status.phase else validate_job(view.observed.job)
+    return fail_job(view, Reason.INVALID_SPEC, "; ".join(map(str, errors))) if errors else None

@@ -1,8 +1,7 @@
 """The address and port of each pod, depending on `intranet`.
 
-PodIP: the pod's IP. Service: the name of its Service with the namespace, because
-PaddlePaddle's launcher ignores a POD_IP without a dot. Host: the node's IP and the pod's own port
-range.
+PodIP: the pod's IP. Service: the name of its Service with the namespace, because PaddlePaddle's
+launcher ignores a POD_IP without a dot. Host: the node's IP and the pod's own port range.
 """
 
 from api.constants import PORT, Intranet, Role

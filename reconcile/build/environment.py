@@ -5,7 +5,6 @@ command resolves. A user's entry is dropped if the operator owns the name.
 """
 
 from api.constants import Intranet, Role
-from api.job import config_map_name
 from api.objects import Raw
 from api.trainer import PORT_VARIABLE, trainer_of
 from api.training import RESUME_VARIABLE
@@ -60,7 +59,7 @@ def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
     resume = [_literal(RESUME_VARIABLE, str(step))] if step else []
     if view.job.spec.is_elastic:
         return _elastic_env(view, name) + resume
-    source = _from_config_map(_config_map(view), rendezvous_key(view.job))
+    source = _from_config_map(view.config_map_name, rendezvous_key(view.job))
     env = [
         {"name": RENDEZVOUS_VARIABLE, **source},
         *_address_env(view, name),
@@ -79,7 +78,7 @@ def build_env_from(view: View) -> list[Raw]:
     """The reference to the attempt's ConfigMap: the container does not start before that exists."""
     if view.job.spec.is_elastic:
         return []
-    return [{"configMapRef": {"name": _config_map(view)}}]
+    return [{"configMapRef": {"name": view.config_map_name}}]
 
 
 def merge_env(view: View, own: list[Raw], template: list[Raw]) -> list[Raw]:
@@ -125,9 +124,8 @@ def _pod_ip(view: View, name: str) -> Raw:
 def _heter_env(view: View, role: Role) -> list[Raw]:
     spec = view.job.spec
     counts = [spec.roles[r].replicas for r in (Role.WORKER, Role.HETER) if r in spec.roles]
-    config_map = _config_map(view)
-    trainers = _from_config_map(config_map, "PADDLE_TRAINER_ENDPOINTS")
-    heters = _from_config_map(config_map, "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST")
+    trainers = _from_config_map(view.config_map_name, "PADDLE_TRAINER_ENDPOINTS")
+    heters = _from_config_map(view.config_map_name, "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST")
     following = {Role.WORKER: heters}.get(role, {"value": ""})
     previous = {Role.HETER: trainers}.get(role, {"value": ""})
     return [
@@ -174,10 +172,6 @@ def _master(view: View) -> str:
     if server[:1] in LETTERS_OF_THE_SCHEME:
         server = server[:1].upper() + server[1:]
     return f"etcd://{server}"
-
-
-def _config_map(view: View) -> str:
-    return config_map_name(view.job.name, view.attempt)
 
 
 def _literal(name: str, value: str) -> Raw:

@@ -15,7 +15,6 @@ from reconcile.model.workload import FLAVOR, flavors_of, is_admitted, places_pod
 TOPOLOGY = "kueue.x-k8s.io/podset-"
 LEVELS = ("required-topology", "preferred-topology", "unconstrained-topology")
 """With the prefix TOPOLOGY, the annotations by which a template asks for a topology."""
-_MAPS = ("nodeSelector", "labels", "annotations")
 
 
 def assigned_flavors(view: View) -> list[Child]:
@@ -25,18 +24,13 @@ def assigned_flavors(view: View) -> list[Child]:
 
 
 def find_conflict(view: View) -> str:
-    """A message about a field for which Kueue and the template, or two of Kueue's sources, want
-    different values; empty if there is none.
-    """
+    """A field that Kueue and the template, or two of Kueue's sources, want different; or empty."""
     for role, spec in view.job.spec.roles.items():
         template = spec.template.get("metadata") or {}
-        own = {
-            "nodeSelector": dict(spec.pod_spec.get("nodeSelector") or {}),
-            "labels": dict(template.get("labels") or {}),
-            "annotations": dict(template.get("annotations") or {}),
-        }
+        places = {"nodeSelector": spec.pod_spec, "labels": template, "annotations": template}
+        own = {field: dict(place.get(field) or {}) for field, place in places.items()}
         for source, wanted in _updates(view, role):
-            for field in _MAPS:
+            for field in places:
                 for key, value in (wanted.get(field) or {}).items():
                     if own[field].setdefault(key, value) != value:
                         theirs = f"{source} wants {field} {key}={value} for {role}"
@@ -86,11 +80,8 @@ def _updates(view: View, role: Role) -> Iterator[tuple[str, Raw]]:
         return
     for name in flavors_of(view.workload, role):
         spec = view.observed.unwatched_objects.get((FLAVOR, name), {}).get("spec") or {}
-        tolerations = spec.get("tolerations") or ()
-        yield (
-            f"flavor {name}",
-            {"nodeSelector": spec.get("nodeLabels"), "tolerations": tolerations},
-        )
+        fields = {"nodeSelector": spec.get("nodeLabels"), "tolerations": spec.get("tolerations")}
+        yield f"flavor {name}", fields
     for check in view.workload["status"].get("admissionChecks") or ():
         for update in check.get("podSetUpdates") or () if check.get("state") == "Ready" else ():
             if update["name"] == role:

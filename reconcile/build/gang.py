@@ -67,8 +67,7 @@ def find_gang(view: View) -> Gang | None:
     if kind is None or view.is_adopted:
         return None
     if kind is GangKind.VOLCANO and _joins_users(view):
-        exists = users_pod_group(view) is not None
-        return Gang(kind, view.job.name, exists, is_users=True)
+        return Gang(kind, view.job.name, users_pod_group(view) is not None, is_users=True)
     return Gang(kind, own_name(view), exists=own_pod_group(view) is not None, is_users=False)
 
 

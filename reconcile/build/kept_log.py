@@ -4,8 +4,9 @@ import base64
 import zlib
 from functools import partial
 
-from api.constants import LABEL_APP_MANAGED_BY, LABEL_ATTEMPT, LABEL_JOB_NAME, MANAGED_BY
+from api.constants import LABEL_JOB_UID
 from api.objects import Raw
+from reconcile.build.rendezvous import child_labels
 from reconcile.model.plan import KeepLog
 from reconcile.model.pods import PodView
 from reconcile.model.view import View
@@ -52,11 +53,8 @@ def keep_log(view: View, pod: PodView | None) -> KeepLog | None:
 
 def _build(view: View, pod: str, log: bytes) -> Raw:
     """The ConfigMap. Without a UID label, it is not watched and outlives the attempt's children."""
-    labels = {
-        LABEL_JOB_NAME: view.job.name,
-        LABEL_ATTEMPT: str(view.attempt),
-        LABEL_APP_MANAGED_BY: MANAGED_BY,
-    }
+    labels = child_labels(view.job, view.attempt)
+    del labels[LABEL_JOB_UID]
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -9,7 +9,6 @@ program.
 
 import re
 import shlex
-from collections.abc import Iterator
 
 from api.objects import Raw
 
@@ -82,7 +81,8 @@ def _options(words: list[str]) -> dict[str, str] | None:
     for word in rest:
         if not word.startswith("-"):
             return options if _is_literal(word) and word.endswith(".py") else None
-        name, value = _option(word, rest)
+        name, is_joined, value = word.partition("=")
+        value = value if is_joined else next(rest, "")
         if name not in HARMLESS_OPTIONS or not _is_literal(value):
             return None
         options["--devices" if name.endswith("pus") else name] = value
@@ -97,11 +97,6 @@ def _others(words: list[str], launcher: int) -> list[str]:
     if before and PYTHON.search(before[-1]):
         before.pop()
     return [*before, *words[launcher + 1 :]]
-
-
-def _option(word: str, rest: Iterator[str]) -> tuple[str, str]:
-    name, is_joined, value = word.partition("=")
-    return name, value if is_joined else next(rest, "")
 
 
 def _is_launcher(word: str) -> bool:

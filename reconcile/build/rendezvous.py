@@ -19,7 +19,7 @@ from api.constants import (
     Intranet,
     Role,
 )
-from api.job import PaddleJob, config_map_name
+from api.job import PaddleJob
 from api.objects import Raw
 from api.trainer import trainer_of, waiting_states
 from reconcile.build.addresses import (
@@ -87,11 +87,11 @@ def all_have_addresses(view: View) -> bool:
 
 def build_config_map(view: View) -> Raw:
     """The attempt's ConfigMap; call this only when `all_have_addresses`."""
-    job, name = view.job, config_map_name(view.job.name, view.attempt)
+    job = view.job
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": job.child_metadata(name, child_labels(job, view.attempt)),
+        "metadata": job.child_metadata(view.config_map_name, child_labels(job, view.attempt)),
         "immutable": True,
         "data": {rendezvous_key(job): str(view.attempt), **build_variables(view)},
     }
@@ -147,8 +147,7 @@ def moved_pods(view: View) -> list[str]:
 def has_moved(view: View, pod: PodView) -> bool:
     """Whether the pod's address differs from the one in the attempt's ConfigMap.
 
-    False if the store has dropped the endpoints because the namespace's ConfigMaps take too much
-    memory.
+    False if the store has dropped the endpoints: the namespace's ConfigMaps take too much memory.
     """
     if view.config_map is None or not pod.address:
         return False

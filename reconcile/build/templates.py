@@ -43,8 +43,7 @@ MESSAGE_POLICY = "FallbackToLogsOnError"
 def build_pod(view: View, name: str, gang: Gang | None) -> Raw:
     """The pod with this name, ready to be created."""
     role, index = view.wanted[name]
-    template = view.job.spec.roles[role].template
-    metadata = template.get("metadata") or {}
+    metadata = view.job.spec.roles[role].template.get("metadata") or {}
     placed = placed_metadata(view, role, "labels")
     labels = (metadata.get("labels") or {}) | placed | _labels(view, name, role, index)
     return {
@@ -146,20 +145,13 @@ def _with_rendezvous(view: View, container: Raw, name: str, role: Role, index: i
 def _affinity(view: View, template: Raw, role: Role) -> Raw:
     affinity = dict(template)
     if view.job.spec.intranet is Intranet.HOST and view.job.spec.mode is Mode.COLLECTIVE:
-        affinity = _append(
-            affinity,
-            "podAntiAffinity",
-            "requiredDuringSchedulingIgnoredDuringExecution",
-            _one_per_host(view, role),
-        )
+        rule = "requiredDuringSchedulingIgnoredDuringExecution"
+        affinity = _append(affinity, "podAntiAffinity", rule, _one_per_host(view, role))
     if nodes := view.job.status.avoid_nodes:
         others = {"key": HOSTNAME_KEY, "operator": "NotIn", "values": list(nodes)}
-        affinity = _append(
-            affinity,
-            "nodeAffinity",
-            "preferredDuringSchedulingIgnoredDuringExecution",
-            {"weight": AVOID_NODES_WEIGHT, "preference": {"matchExpressions": [others]}},
-        )
+        term = {"weight": AVOID_NODES_WEIGHT, "preference": {"matchExpressions": [others]}}
+        rule = "preferredDuringSchedulingIgnoredDuringExecution"
+        affinity = _append(affinity, "nodeAffinity", rule, term)
     return affinity
 
 

@@ -29,9 +29,7 @@ from reconcile.model.workload import has_quota, is_admitted, is_set, priority_cl
 
 _ALPHABET = "0123456789"
 MAX_DIGITS = 18
-"""The most digits of a number: a longer one is no integer in JSON, and too large for the API
-server.
-"""
+"""A number with more digits is no integer in JSON, and too large for the API server."""
 
 
 def uses_kueue(view: View) -> bool:
@@ -56,7 +54,8 @@ def is_stale(view: View, workload: Raw) -> bool:
         return view.job.is_ours  # the end of the manager's job may not have been copied yet
     if has_quota(workload):
         done = len(view.completed.get(Role.WORKER, ()))
-        return view.job.is_ours and _reclaimed(workload) > done
+        given = (workload.get("status") or {}).get("reclaimablePods") or ()
+        return view.job.is_ours and sum(each["count"] for each in given) > done
     return not is_of_job(view, workload)
 
 
@@ -121,9 +120,7 @@ def _pod_sets(view: View) -> list[Raw]:
 
 
 def _topology(template: Raw) -> Raw:
-    """The topology that the template's annotations ask for. Pods are placed by their index, so that
-    neighbours in rank are on neighbouring nodes.
-    """
+    """The topology that annotations ask for. By index, neighbours in rank are on near nodes."""
     told = (template.get("metadata") or {}).get("annotations") or {}
     request: Raw = {"podIndexLabel": LABEL_INDEX}
     for key in LEVELS:
@@ -158,8 +155,3 @@ def _digest(view: View) -> str:
 def _counts(pod_sets: list[Raw]) -> list[tuple[str, int]]:
     """Names and counts, without minCount, which Kueue drops if partial admission is off."""
     return sorted((each.get("name", ""), each.get("count", 0)) for each in pod_sets)
-
-
-def _reclaimed(workload: Raw) -> int:
-    pods = (workload.get("status") or {}).get("reclaimablePods") or ()
-    return sum(each["count"] for each in pods)

@@ -3,7 +3,6 @@
 from functools import partial
 
 from api.constants import Condition, Intranet, Role
-from api.job import config_map_name
 from api.objects import name_of
 from reconcile.attempt.elastic import replacement_delay
 from reconcile.build.gang import Gang, find_gang, own_pod_group_creates, own_pod_group_patches
@@ -100,5 +99,4 @@ def _pod_creates(
 def _config_map_creates(view: View) -> tuple[Create, ...]:
     if view.job.spec.is_elastic or view.config_map is not None or not all_have_addresses(view):
         return ()
-    name = config_map_name(view.job.name, view.attempt)
-    return (Create("ConfigMap", name, partial(build_config_map, view)),)
+    return (Create("ConfigMap", view.config_map_name, partial(build_config_map, view)),)

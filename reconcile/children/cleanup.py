@@ -1,7 +1,7 @@
 """The children to delete: unwanted ones of a live job, and those that cleanPodPolicy names."""
 
 from api.constants import LABEL_ATTEMPT, CleanPodPolicy, Condition, Phase
-from api.objects import Raw, labels_of, name_of
+from api.objects import labels_of, name_of
 from reconcile.attempt.elastic import is_recorded
 from reconcile.build.gang import find_gang
 from reconcile.model.plan import Delete, deletes_of
@@ -48,8 +48,12 @@ def _replaced_deletes(view: View) -> tuple[Delete, ...]:
 def _cleanup_deletes(view: View) -> tuple[Delete, ...]:
     """The children of an ended job that its policy does not keep."""
     services = view.observed.services if _cleans_all(view) else ()
-    pods = (pod.raw for pod in _pods_to_go(view))
-    return deletes_of((*pods, *services, *_pod_groups_to_go(view)))
+    pods = _pods_to_go(view)
+    going = {pod.uid for pod in pods}
+    # An ended job keeps its PodGroups only while kept pods still run.
+    still_run = any(pod.uid not in going and not has_ended(pod) for pod in view.all_pods)
+    groups = () if still_run else view.observed.pod_groups
+    return deletes_of((*(pod.raw for pod in pods), *services, *groups))
 
 
 def _pods_to_go(view: View) -> list[PodView]:
@@ -60,14 +64,6 @@ def _pods_to_go(view: View) -> list[PodView]:
         return [pod for pod in view.all_pods if not has_ended(pod)]
     # Pods of other attempts, left by an operator that died or whose cache lagged, always go.
     return [pod for pod in view.all_pods if pod.attempt != view.attempt]
-
-
-def _pod_groups_to_go(view: View) -> tuple[Raw, ...]:
-    """The PodGroups to delete: an ended job keeps its own only while kept pods still run."""
-    going = {pod.uid for pod in _pods_to_go(view)}
-    if any(pod.uid not in going and not has_ended(pod) for pod in view.all_pods):
-        return ()
-    return view.observed.pod_groups
 
 
 def _cleans_all(view: View) -> bool:

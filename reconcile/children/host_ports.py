@@ -33,13 +33,8 @@ def allocate_ports(view: View) -> Move | Hold | None:
         return Move(replace(view.job.status, attempt=view.attempt, host_ports=ports))
     if sum(name in ports for name in view.wanted) >= view.job.spec.least_replicas:
         return None
-    return Hold(
-        Reason.NO_FREE_PORTS,
-        _explain_shortage(view),
-        "wait for other jobs to end, or use intranet: PodIP",
-        seconds=retry_seconds(view),
-        stops=Stop.PODS,
-    )
+    cause, next_step = _explain_shortage(view), "wait for other jobs to end, or use intranet: PodIP"
+    return Hold(Reason.NO_FREE_PORTS, cause, next_step, retry_seconds(view), Stop.PODS)
 
 
 def seconds_to_ports(view: View, name: str) -> float:
@@ -55,16 +50,13 @@ def retry_seconds(view: View) -> float:
 
 
 def _explain_shortage(view: View) -> str:
-    """Why the job gets no ranges."""
     low, high = view.settings.host_port_range
     limit, others = _namespace_limit(view), view.observed.namespace_host_ports
     least = view.job.spec.least_replicas
     is_bounded = limit < len(_all_bases(view))
     if is_bounded and least > limit:
-        return (
-            f"the job needs {least} port ranges, and one namespace may use at most {limit} "
-            "(the operator's --host-port-share)"
-        )
+        most = f"at most {limit} (the operator's --host-port-share)"
+        return f"the job needs {least} port ranges, and one namespace may use {most}"
     if is_bounded and others + least > limit:
         return f"no free port ranges left for this namespace: {others} of {limit} are in use in it"
     return f"no free port ranges left in {low}-{high}"
@@ -73,9 +65,7 @@ def _explain_shortage(view: View) -> str:
 def free_bases(view: View) -> list[int]:
     """Free first ports, starting at an offset derived from the job, so that jobs spread out."""
     bases = _all_bases(view)
-    if not bases:
-        return []
-    turn = zlib.crc32(view.job.uid.encode()) % len(bases)
+    turn = zlib.crc32(view.job.uid.encode()) % max(1, len(bases))
     taken = view.observed.taken_host_ports
     return [base for base in bases[turn:] + bases[:turn] if base not in taken]
 

@@ -16,7 +16,7 @@ of jobs with `intranet: Service` start before all pods are placed: those are lef
 import hashlib
 from collections import Counter
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from api.constants import Reason
 from api.objects import condition_of, format_time, parse_time
@@ -44,16 +44,18 @@ MAX_NODES = 5
 
 def await_room(view: View) -> Move | Hold | None:
     """Delete the pods of a job that has been partly placed for too long, or wait until then."""
-    if not view.settings.give_back_after_seconds or not _can_give_back(view):
+    if not view.settings.give_back_after_seconds or view.has_started or view.job.spec.is_elastic:
         return None
-    if await_startup(view):
+    if find_gang(view) or await_startup(view):
         return None
     if view.job.status.given_back_at and not view.pods:
         return _await_next_try(view)
     since = grace_since(view.job.status, Reason.PARTLY_PLACED, GIVE_BACK_FLAG)
     cause = _explain(view)
     if not cause:
-        return _still_partly_placed(view, since)
+        # The stored condition stays until this process has tried to create the missing pods itself.
+        stays = since and view.pods and view.missing
+        return Hold(Reason.PARTLY_PLACED, keeps=True) if stays else None
     due = (since or view.now) + timedelta(seconds=view.settings.give_back_after_seconds)
     if view.now >= due:
         return _give_back(view, cause)
@@ -77,10 +79,6 @@ def back_off_seconds(uid: str, times: int) -> float:
     return restart_delay(times + 1) * (0.5 + share)
 
 
-def _can_give_back(view: View) -> bool:
-    return not (view.has_started or view.job.spec.is_elastic or find_gang(view))
-
-
 def _await_next_try(view: View) -> Hold | None:
     """The back-off after the pods were given back."""
     status = view.job.status
@@ -95,15 +93,8 @@ def _await_next_try(view: View) -> Hold | None:
     return Hold(Reason.PARTLY_PLACED, cause, next_step, seconds=left, stops=Stop.PODS)
 
 
-def _still_partly_placed(view: View, since: datetime | None) -> Hold | None:
-    """Keep the stored condition until this process has tried to create the missing pods itself."""
-    return Hold(Reason.PARTLY_PLACED, keeps=True) if since and view.pods and view.missing else None
-
-
 def _explain(view: View) -> str:
-    """A sentence about which pods are placed, where, and why the others are not; empty if the job
-    is not partly placed.
-    """
+    """Which pods are placed, where, and why the others are not; empty if not partly placed."""
     refused = _refused_by_quota(view)
     unplaced = [(pod, text) for pod in view.pods.values() if (text := _unschedulable(pod))]
     holding = [pod for pod in view.pods.values() if refused or pod.node]
@@ -117,7 +108,6 @@ def _explain(view: View) -> str:
 
 
 def _refused_by_quota(view: View) -> list[Refusal]:
-    """The refusals of pods for which a quota has no room."""
     return [each for each in standing_refusals(view) if each.kind == "Pod" and is_over_quota(each)]
 
 

@@ -3,8 +3,6 @@
 Held means that no pods are made: the spec stays as its user wrote it.
 """
 
-from dataclasses import replace
-
 from api.constants import KUEUE_API_VERSION, Reason
 from api.objects import Raw
 from reconcile.attempt.eviction import end_evicted
@@ -14,12 +12,7 @@ from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, Stop
 from reconcile.model.move import Move, fail_job
 from reconcile.model.plan import Child
 from reconcile.model.view import View
-from reconcile.model.workload import (
-    condition_named,
-    has_quota,
-    is_admitted,
-    priority_class_of,
-)
+from reconcile.model.workload import condition_named, has_quota, is_admitted, priority_class_of
 
 RETRY_SECONDS = 5.0
 """How often to retry: no event says that Workloads are now served, or that a class was made."""
@@ -63,8 +56,10 @@ def await_quota(view: View) -> Move | Hold | None:
     return _await_workload(view) if workload is None else _queued(workload)
 
 
-def _hold(cause: str, next_step: str, seconds: float | None = None) -> Hold:
-    return Hold(Reason.QUEUED, cause[:MAX_CAUSE_CHARACTERS], next_step, seconds, stops=Stop.PODS)
+def _hold(
+    cause: str, next_step: str, seconds: float | None = None, reason: Reason = Reason.QUEUED
+) -> Hold:
+    return Hold(reason, cause[:MAX_CAUSE_CHARACTERS], next_step, seconds, stops=Stop.PODS)
 
 
 def _unserved(is_forbidden: bool) -> Hold:
@@ -74,8 +69,7 @@ def _unserved(is_forbidden: bool) -> Hold:
     else:
         cause = f"the API server serves no Workload of {KUEUE_API_VERSION}: Kueue is not installed"
         next_step = "have it installed, or remove the label kueue.x-k8s.io/queue-name from the job"
-    hold = _hold(cause, next_step, RETRY_SECONDS)
-    return replace(hold, reason=Reason.QUEUE_UNAVAILABLE)
+    return _hold(cause, next_step, RETRY_SECONDS, Reason.QUEUE_UNAVAILABLE)
 
 
 def _await_flavors(view: View) -> Move | Hold | None:
@@ -103,8 +97,8 @@ def _unread(view: View, named: Child, next_step: str) -> Hold | None:
         return None
     if found is None:
         return _hold(f"there is no {named[0]} {named[1]}", next_step, RETRY_SECONDS)
-    hold = _hold(f"the operator has no right to get {named[0]} {named[1]}", GRANT, RETRY_SECONDS)
-    return replace(hold, reason=Reason.QUEUE_UNAVAILABLE)
+    cause = f"the operator has no right to get {named[0]} {named[1]}"
+    return _hold(cause, GRANT, RETRY_SECONDS, Reason.QUEUE_UNAVAILABLE)
 
 
 def _queued(workload: Raw) -> Hold:

@@ -7,7 +7,6 @@ ended. Then it does not wait for that child, and should not say that it does.
 from collections.abc import Set as AbstractSet
 
 from api.constants import TERMINAL_PHASES, Condition, Intranet
-from api.job import config_map_name
 from api.objects import name_of
 from reconcile.build.gang import find_gang
 from reconcile.children.cleanup import wanted_deletes
@@ -81,7 +80,7 @@ def lacking_children(view: View) -> Names:
     if view.job.spec.intranet is Intranet.SERVICE:
         lacking["Service"] = view.wanted.keys() - {name_of(each) for each in view.observed.services}
     if view.config_map is None:
-        lacking["ConfigMap"] = {config_map_name(view.job.name, view.attempt)}
+        lacking["ConfigMap"] = {view.config_map_name}
     gang = find_gang(view)
     if gang and not (gang.is_users or gang.exists):
         lacking["PodGroup"] = {gang.name}

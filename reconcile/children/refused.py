@@ -39,7 +39,7 @@ def await_permission(view: View) -> Move | Hold | None:
     standing = standing_refusals(view)
     invalid = next((each for each in standing if each.is_final), None)
     if invalid is not None:
-        return _fail_invalid(view, invalid) or _pausing(view, _invalid(view, invalid))
+        return _await_correction(view, invalid)
     if standing:
         return _pausing(view, explain_refusals(view, standing))
     return _still_invalid(view)
@@ -57,18 +57,14 @@ def _pausing(view: View, hold: Hold) -> Hold:
     return replace(hold, stops=stops, seconds=earliest(hold.seconds, left))
 
 
-def _fail_invalid(view: View, invalid: Refusal) -> Move | None:
+def _await_correction(view: View, invalid: Refusal) -> Move | Hold:
+    """Fail the job once the grace is over; until then, try again."""
     since = grace_since(view.job.status, Reason.INVALID_SPEC, CONFIG_FLAG)
-    if since is None or view.now < since + _grace(view):
-        return None
-    pod = invalid.name if invalid.kind == "Pod" else ""
-    return fail_with_record(view, Reason.INVALID_SPEC, _cause(invalid), pod)
-
-
-def _invalid(view: View, invalid: Refusal) -> Hold:
-    since = grace_since(view.job.status, Reason.INVALID_SPEC, CONFIG_FLAG)
-    due = (since or view.now) + _grace(view)
-    return Hold(
+    due = (since or view.now) + timedelta(seconds=view.settings.config_error_grace_seconds)
+    if since is not None and view.now >= due:
+        pod = invalid.name if invalid.kind == "Pod" else ""
+        return fail_with_record(view, Reason.INVALID_SPEC, _cause(invalid), pod)
+    hold = Hold(
         Reason.INVALID_SPEC,
         _cause(invalid),
         f"correct it and submit again, this job fails at {clock_time(due)} ({CONFIG_FLAG})",
@@ -77,6 +73,7 @@ def _invalid(view: View, invalid: Refusal) -> Hold:
         grace=CONFIG_FLAG,
         warns=True,
     )
+    return _pausing(view, hold)
 
 
 def _still_invalid(view: View) -> Hold | None:
@@ -86,10 +83,6 @@ def _still_invalid(view: View) -> Hold | None:
     lacking, (kind, _, name) = lacking_children(view), view.job.status.waiting.child.partition("/")
     still_lacks = name in lacking.get(kind, ()) if kind else any(lacking.values())
     return Hold(Reason.INVALID_SPEC, keeps=True) if still_lacks else None
-
-
-def _grace(view: View) -> timedelta:
-    return timedelta(seconds=view.settings.config_error_grace_seconds)
 
 
 def _explain(view: View, refusal: Refusal) -> Hold:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from api.constants import Reason
-from api.job import config_map_name
 from api.objects import condition_of, parse_time
 from api.trainer import waiting_states
 from reconcile.model.hold import (
@@ -117,7 +116,8 @@ def _find_error(view: View, pod: PodView) -> _Error | None:
             return _Error(pod, Reason.IMAGE_ERROR, state, cause, heals, due)
         if state in CONFIG_ERRORS and not _is_normal_wait(view, text):
             heals = "not found" in text
-            since = max(since, _config_map_made_at(view) or view.job.created_at)
+            made = (view.config_map or {}).get("metadata", {}).get("creationTimestamp")
+            since = max(since, parse_time(made) or view.job.created_at)
             due = _due(view, Reason.CONFIG_ERROR, heals, since)
             return _Error(pod, Reason.CONFIG_ERROR, state, cause, heals, due)
     return None
@@ -128,8 +128,7 @@ def _due(view: View, reason: Reason, heals: bool, since: datetime) -> datetime:
     settings = view.settings
     grace = settings.image_pull_grace_seconds if heals else settings.config_error_grace_seconds
     reported = grace_since(view.job.status, reason, IMAGE_FLAG if heals else CONFIG_FLAG)
-    began = max(since, reported or view.now.replace(microsecond=0))
-    return began + timedelta(seconds=grace)
+    return max(since, reported or view.now.replace(microsecond=0)) + timedelta(seconds=grace)
 
 
 def _began_at(view: View, pod: PodView) -> datetime:
@@ -144,11 +143,4 @@ def _is_normal_wait(view: View, text: str) -> bool:
     """Whether the pod waits for its ConfigMap, or for its kubelet to see that it exists."""
     if view.config_map is None and not view.job.spec.is_elastic:
         return True
-    name = config_map_name(view.job.name, view.attempt)
-    return f'"{name}" not found' in text
-
-
-def _config_map_made_at(view: View) -> datetime | None:
-    if view.config_map is None:
-        return None
-    return parse_time(view.config_map["metadata"].get("creationTimestamp"))
+    return f'"{view.config_map_name}" not found' in text

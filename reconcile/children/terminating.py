@@ -1,8 +1,7 @@
 """Reports children that should be gone but stay: which one, since when, and what holds it.
 
 Kubelets and the garbage collector need a moment, and a pod has its grace period, so a normal
-deletion is not reported. A pod that stays Terminating because its node is lost is force-deleted
-after a while.
+deletion is not reported. A pod that stays Terminating on a lost node is force-deleted in the end.
 """
 
 from collections.abc import Iterable, Iterator
@@ -53,9 +52,7 @@ class _Leaver:
 
 
 def await_leavers(view: View) -> Hold | None:
-    """Wait for what is being deleted: children of a deleted job, pods of the last attempt, pods and
-    ConfigMaps of a former job of this name.
-    """
+    """Wait for children of a deleted job, pods of the last attempt, or a former job's children."""
     if view.job.is_deleting:
         return _await_children(view)
     if view.previous_pods:
@@ -72,31 +69,23 @@ def _await_former(children: tuple[str, ...]) -> Hold:
     """
     others = and_more(len(children) - 1)
     cause = f"{children[0]} of a former job of this name is still there{others}"
-    next_step = "the job goes on once it is gone"
-    return Hold(Reason.PODS_TERMINATING, cause, next_step, stops=Stop.PODS)
+    return Hold(Reason.PODS_TERMINATING, cause, "the job goes on once it is gone", stops=Stop.PODS)
 
 
 def _await_children(view: View) -> Hold:
-    """The hold that names what blocks the deletion of a job; it has no reason while the deletion
-    takes no longer than usual.
-    """
+    """Name what blocks the deletion of a job; no reason while it takes no longer than usual."""
     leavers = list(_of_job(view))
-    hanging = _hanging(view, leavers)
+    hanging, left = _hanging(view, leavers), _seconds_to_hang(view, leavers)
     if not hanging:
-        return Hold(seconds=_seconds_to_hang(view, leavers))
-    first = hanging[0]
-    cause = f"waiting for {first.described()}{and_more(len(hanging) - 1)}"
-    return Hold(
-        Reason.CHILDREN_TERMINATING,
-        cause[:MAX_CAUSE_CHARACTERS],
-        first.next_step,
-        seconds=_seconds_to_hang(view, leavers),
-    )
+        return Hold(seconds=left)
+    cause = f"waiting for {hanging[0].described()}{and_more(len(hanging) - 1)}"
+    cause, next_step = cause[:MAX_CAUSE_CHARACTERS], hanging[0].next_step
+    return Hold(Reason.CHILDREN_TERMINATING, cause, next_step, seconds=left)
 
 
 def _await_previous(view: View) -> Hold:
     """Wait for the last attempt's pods; names the first that stays."""
-    leavers = list(_of_attempt(view))
+    leavers = [_leaver(view, pod.raw) for pod in view.previous_pods if pod.is_deleting]
     cause = f"waiting for the {count(len(view.previous_pods), 'pod')} of the last attempt to go"
     next_step = "nothing to do: they are within their grace period"
     hanging = _hanging(view, leavers)
@@ -119,10 +108,6 @@ def _hanging(view: View, leavers: Iterable[_Leaver]) -> list[_Leaver]:
 
 def _seconds_left(view: View, leaver: _Leaver) -> float:
     return HANG_SECONDS - (view.now - leaver.due).total_seconds()
-
-
-def _of_attempt(view: View) -> Iterator[_Leaver]:
-    return (_leaver(view, pod.raw) for pod in view.previous_pods if pod.is_deleting)
 
 
 def _of_job(view: View) -> Iterator[_Leaver]:
@@ -173,28 +158,23 @@ def force_deletes(view: View) -> tuple[Delete, ...]:
     The node may still run them, and two pods may then write the same checkpoint. So the
     operator waits, and deletes nothing if it has no permission to read nodes.
     """
-    return tuple(
-        Delete(ObjectReference.of(pod.raw), grace_seconds=0)
-        for pod in view.all_pods
-        if _is_stuck(view, pod) and _seconds_to_force(view, pod) <= 0
-    )
+    due = (pod.raw for pod, left in _stuck(view) if left <= 0)
+    return tuple(Delete(ObjectReference.of(raw), grace_seconds=0) for raw in due)
 
 
 def seconds_to_force_delete(view: View) -> float | None:
     """Seconds until the first stuck pod is force-deleted, or None."""
-    return earliest(
-        *(_seconds_to_force(view, pod) for pod in view.all_pods if _is_stuck(view, pod))
-    )
+    return earliest(*(left for _, left in _stuck(view)))
 
 
-def _is_stuck(view: View, pod: PodView) -> bool:
-    if not pod.is_deleting or view.observed.nodes is None:
-        return False
-    node = view.observed.nodes.get(pod.node)
-    return bool(pod.node) if node is None else condition_of(node, "Ready") is None
-
-
-def _seconds_to_force(view: View, pod: PodView) -> float:
-    """Seconds from the deletion timestamp, which already includes the pod's grace period."""
-    due = parse_time(pod.raw["metadata"].get("deletionTimestamp")) or view.now
-    return view.settings.force_delete_after_seconds - (view.now - due).total_seconds()
+def _stuck(view: View) -> Iterator[tuple[PodView, float]]:
+    """The pods that hang on lost nodes, and the seconds until they are force-deleted."""
+    for pod in view.all_pods:
+        if not pod.is_deleting or view.observed.nodes is None:
+            continue
+        node = view.observed.nodes.get(pod.node)
+        if pod.node if node is None else condition_of(node, "Ready") is None:
+            # The deletion timestamp already includes the pod's grace period.
+            due = parse_time(pod.raw["metadata"].get("deletionTimestamp")) or view.now
+            waited = (view.now - due).total_seconds()
+            yield pod, view.settings.force_delete_after_seconds - waited

@@ -5,22 +5,9 @@ left and clears the admission. Conditions also report the job's end and its read
 replaces the whole list of conditions, so it applies only to the version that was seen.
 """
 
-from api.constants import (
-    ANNOTATION_SUSPENDED,
-    LABEL_QUEUE,
-    MULTIKUEUE,
-    Condition,
-    Phase,
-    Role,
-)
+from api.constants import ANNOTATION_SUSPENDED, LABEL_QUEUE, MULTIKUEUE, Condition, Phase, Role
 from api.objects import Raw, controller_of, format_time, name_of, parse_time
-from reconcile.build.workload import (
-    build_adoption,
-    build_workload,
-    is_of_job,
-    is_stale,
-    uses_kueue,
-)
+from reconcile.build.workload import build_adoption, build_workload, is_of_job, is_stale, uses_kueue
 from reconcile.children.cleanup import has_ended
 from reconcile.model.plan import Create, Delete, ObjectReference, Patch, Plan, deletes_of
 from reconcile.model.view import View
@@ -42,8 +29,7 @@ reason, without the suffix that Evicted's has.
 TIME_IS_UP = "MaximumExecutionTimeExceeded"
 DEACTIVATION = "DeactivationTarget"
 """The condition by which Kueue plans to make a Workload inactive. Kueue writes it again while pods
-stop, and would stop the job again as soon as its user has resumed it, so it is removed with the
-quota.
+stop, and would stop a job that its user has resumed, so it is removed with the quota.
 """
 
 
@@ -159,13 +145,9 @@ def _returned_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]
     """Give the quota back: no pod is left."""
     evicted = condition_named(workload, "Evicted")
     reason, message = evicted.get("reason") or "Evicted", evicted.get("message") or ""
+    why = INACTIVE if reason.startswith(INACTIVE) else reason
     told: list[_Told] = [
-        (
-            "Requeued",
-            reason in REQUEUED_AT_ONCE,
-            INACTIVE if reason.startswith(INACTIVE) else reason,
-            message,
-        ),
+        ("Requeued", reason in REQUEUED_AT_ONCE, why, message),
         ("QuotaReserved", False, "PendingEvaluation", message),
         ("Admitted", False, "NoReservation", "the workload has no reservation"),
     ]
@@ -187,7 +169,7 @@ def _time_used(view: View, workload: Raw, reason: str) -> Raw:
 
 def _status_patch(view: View, workload: Raw, fields: Raw, *told: _Told) -> tuple[Patch, ...]:
     """The patch that sets these fields and conditions, if any of them differs."""
-    conditions = {each["type"]: each for each in _conditions(workload)}
+    conditions = {each["type"]: each for each in _status(workload).get("conditions") or ()}
     if (workload.get("spec") or {}).get("active") is False:
         conditions.pop(DEACTIVATION, None)
     changed = False
@@ -196,28 +178,21 @@ def _status_patch(view: View, workload: Raw, fields: Raw, *told: _Told) -> tuple
         if (old.get("status"), old.get("reason")) == (status, reason):
             continue
         changed = True
-        since = format_time(view.now)
+        flips = old.get("status") != status
         conditions[type_] = {
             "type": type_,
             "status": status,
             "reason": reason,
             "message": message,
             "observedGeneration": workload["metadata"].get("generation", 0),
-            "lastTransitionTime": (
-                old["lastTransitionTime"] if old.get("status") == status else since
-            ),
+            "lastTransitionTime": format_time(view.now) if flips else old["lastTransitionTime"],
         }
     if not changed and not fields:
         return ()
     version = {"resourceVersion": workload["metadata"]["resourceVersion"]}
-    status_body = {**fields, "conditions": list(conditions.values())}
-    body = {"metadata": version, "status": status_body}
+    body = {"metadata": version, "status": {**fields, "conditions": list(conditions.values())}}
     return (Patch(ObjectReference.of(workload), body, "status"),)
 
 
 def _status(workload: Raw) -> Raw:
     return workload.get("status") or {}
-
-
-def _conditions(workload: Raw) -> list[Raw]:
-    return _status(workload).get("conditions") or []

@@ -5,7 +5,7 @@ from api.signals import SIGKILL, is_of_child, signal_name
 from api.status import Failure
 from reconcile.model.pods import ContainerEnd, PodView
 from reconcile.model.view import View
-from reconcile.words.cause import NOTHING_KEPT, LastWords
+from reconcile.words.cause import NOTHING_KEPT
 
 MAX_CAUSE_CHARACTERS = 400
 MAX_RECORD_CHARACTERS = 1024
@@ -43,8 +43,7 @@ def describe_record(record: Failure) -> str:
 def record_words(view: View, pod: PodView) -> tuple[str, str]:
     """A record's message, plus how the pod ended if the message does not say.
 
-    The message has the line that says why, then the last log lines; without a log, how the pod
-    ended.
+    The message: the line that says why, then the last log lines; without a log, how the pod ended.
     """
     if pod.end is None:
         return "", ""
@@ -58,11 +57,6 @@ def record_words(view: View, pod: PodView) -> tuple[str, str]:
     if cause in rest:
         del rest[len(rest) - 1 - rest[::-1].index(cause)]
     return _bounded(first, "\n".join(rest)), "" if says_how else how
-
-
-def last_words(pod: PodView) -> LastWords:
-    """The last words in its container's termination message."""
-    return pod.end.words if pod.end else LastWords()
 
 
 def _how(view: View, pod: PodView, end: ContainerEnd) -> str:

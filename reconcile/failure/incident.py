@@ -12,18 +12,13 @@ from api.objects import condition_of, format_time, parse_time
 from api.status import Failure, JobStatus
 from reconcile.build.rendezvous import has_moved, has_stale_config_map, moved_pods
 from reconcile.failure.blame import find_culprit, seconds_to_blame, tells_of_lost_peer
-from reconcile.failure.ending import (
-    OUT_OF_MEMORY,
-    describe_end,
-    describe_record,
-    last_words,
-    record_words,
-)
+from reconcile.failure.ending import OUT_OF_MEMORY, describe_end, describe_record, record_words
 from reconcile.failure.policy import PolicyAction, match_policy
 from reconcile.model.pods import DISRUPTION_TARGET, PodState, PodView
 from reconcile.model.view import View
 
 LAUNCHER_CODES = (EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
+"""Exit codes by which a launcher asks for a restart."""
 ELASTIC_GAVE_UP_CODE = 241
 """-15 as an exit code: an elastic launcher stopped its trainer to form a new group, and then missed
 its peers."""
@@ -146,7 +141,8 @@ def judge_pod(view: View, pod: PodView) -> Incident:
     action = match_policy(view.job.spec.pod_failure_policy, pod.raw)
     if action is PolicyAction.FAIL_JOB:
         return Incident(Reason.POD_FAILURE_POLICY, "", False, is_fatal=True, pod=pod)
-    if pod.end is not None and pod.end.exit_code in _launcher_codes(view):
+    codes = (*LAUNCHER_CODES, ELASTIC_GAVE_UP_CODE) if view.job.spec.is_elastic else LAUNCHER_CODES
+    if pod.end is not None and pod.end.exit_code in codes:
         return Incident(Reason.TRAINER_ASKED_RESTART, "", False, pod=pod)
     if action is PolicyAction.IGNORE:
         return Incident(Reason.FAILURE_POLICY_IGNORE, "", False, pod=pod)
@@ -156,11 +152,6 @@ def judge_pod(view: View, pod: PodView) -> Incident:
         # The node has recreated the pod, and the program did not find itself among its peers.
         return Incident(Reason.ADDRESS_CHANGED, "", False, pod=pod)
     return Incident(Reason.POD_FAILED, "", True, pod=pod)
-
-
-def _launcher_codes(view: View) -> tuple[int, ...]:
-    """Exit codes by which a launcher asks for a restart."""
-    return (*LAUNCHER_CODES, ELASTIC_GAVE_UP_CODE) if view.job.spec.is_elastic else LAUNCHER_CODES
 
 
 def end_time(pod: PodView) -> str:
@@ -201,7 +192,7 @@ def build_failure(view: View, incident: Incident) -> Failure:
 def _record_words(view: View, incident: Incident) -> tuple[str, str]:
     """As `record_words`; empty if the cluster ended the pod and no log gives a cause."""
     pod = incident.pod
-    if pod is None or not (_is_programs_own(incident) or last_words(pod).cause):
+    if pod is None or not (_is_programs_own(incident) or (pod.end and pod.end.words.cause)):
         return "", ""
     return record_words(view, pod)
 
@@ -212,14 +203,9 @@ def record_time(view: View, pod: PodView | None) -> str:
 
 
 def _find_loss(view: View) -> Incident | None:
-    """The incident of a pod that is gone, being deleted, moved (peers have its old address), or
-    kept from its start by a former job's ConfigMap.
-    """
-    going = [
-        _vanishing(view, pod)
-        for pod in view.pods.values()
-        if pod.is_deleting and pod.state is not PodState.SUCCEEDED
-    ]
+    """The incident of a pod that is gone, going, moved, or held up by a former job's ConfigMap."""
+    lost = (p for p in view.pods.values() if p.is_deleting and p.state is not PodState.SUCCEEDED)
+    going = [_vanishing(view, pod) for pod in lost]
     if going:
         return next((incident for incident in going if incident.is_fatal), going[0])
     if view.missing and view.was_whole:

@@ -61,8 +61,7 @@ def count_loss(view: View, status: JobStatus) -> tuple[Outcome, ...]:
     if since is None or status.lost_since or old.lost_reason not in ATTEMPT_ENDS:
         return ()
     seconds = max(0.0, (view.now - since).total_seconds())
-    gpus = count_gpus(view)
-    return (Outcome("lost", view.job.spec.mode, old.lost_reason, seconds, gpus),)
+    return (Outcome("lost", view.job.spec.mode, old.lost_reason, seconds, count_gpus(view)),)
 
 
 def add_loss(view: View, status: JobStatus) -> JobStatus:
@@ -71,7 +70,7 @@ def add_loss(view: View, status: JobStatus) -> JobStatus:
     `kubectl pdj status` shows the share of the time in which the job has trained.
     """
     old = view.job.status
-    if status.is_true(Condition.RUNNING) and not _has_run(old) and not view.is_inherited:
+    if status.is_true(Condition.RUNNING) and not old.has_run and not view.is_inherited:
         since = parse_time(status.start_time)
     else:
         since = None if status.lost_since else parse_time(old.lost_since)
@@ -93,14 +92,6 @@ def trained_share(status: JobStatus, now: datetime) -> float | None:
     lost = status.lost_seconds + ((end - stopped).total_seconds() if stopped else 0.0)
     seconds = (end - start).total_seconds()
     return None if seconds < SHARE_SECONDS else min(1.0, max(0.0, 1.0 - lost / seconds))
-
-
-def _has_run(status: JobStatus) -> bool:
-    """Whether all pods have run since the job's start, or its last resume."""
-    running = status.condition(Condition.RUNNING)
-    return running is not None and (
-        running.status or running.last_transition_time > status.start_time
-    )
 
 
 def count_gpus(view: View) -> int:

@@ -20,8 +20,9 @@ def match_policy(policy: Raw | None, pod: Raw) -> PolicyAction | None:
     The exit codes of a pod that is being deleted do not count: it was asked to end.
     """
     for rule in (policy or {}).get("rules") or ():
-        if _matches_exit_codes(rule.get("onExitCodes"), pod) or _matches_conditions(
-            rule.get("onPodConditions"), pod
+        patterns = rule.get("onPodConditions") or ()
+        if _matches_exit_codes(rule.get("onExitCodes"), pod) or any(
+            condition_of(pod, each["type"], each.get("status", "True")) for each in patterns
         ):
             return PolicyAction(rule["action"])
     return None
@@ -38,11 +39,4 @@ def _matches_exit_codes(requirement: Raw | None, pod: Raw) -> bool:
         for container in container_statuses(pod)
         if (code := (terminated_of(container) or {}).get("exitCode", 0)) != 0
         and only in (None, container["name"])
-    )
-
-
-def _matches_conditions(patterns: list[Raw] | None, pod: Raw) -> bool:
-    return any(
-        condition_of(pod, pattern["type"], pattern.get("status", "True"))
-        for pattern in patterns or ()
     )

@@ -76,14 +76,8 @@ def build_record(view: View, reason: Reason, message: str, pod: str, node: str =
 
 
 def _end_job(view: View, status: JobStatus, phase: Phase, reason: Reason, message: str) -> Move:
-    status = end_conditions(
-        status,
-        view.now,
-        Condition.PENDING,
-        Condition.RUNNING,
-        Condition.RESTARTING,
-        Condition.SUSPENDED,
-    )
+    ended = (Condition.PENDING, Condition.RUNNING, Condition.RESTARTING, Condition.SUSPENDED)
+    status = end_conditions(status, view.now, *ended)
     failed = phase is Phase.FAILED
     condition = Condition.FAILED if failed else Condition.COMPLETED
     status = set_condition(status, condition, True, reason, message, view.now)
@@ -91,8 +85,6 @@ def _end_job(view: View, status: JobStatus, phase: Phase, reason: Reason, messag
     status = set_condition(status, Condition.FINISHED, True, how, "", view.now)
     ended_at = format_time(view.now)
     status = replace(status, phase=phase, completion_time=ended_at, lost_since="", lost_reason="")
-    return Move(
-        status,
-        (EmitEvent("Warning" if failed else "Normal", reason, message),),
-        (Outcome(phase.lower(), view.job.spec.mode, reason, view.age_seconds),),
-    )
+    event = EmitEvent("Warning" if failed else "Normal", reason, message)
+    outcome = Outcome(phase.lower(), view.job.spec.mode, reason, view.age_seconds)
+    return Move(status, (event,), (outcome,))

@@ -90,12 +90,7 @@ class PodView:
     @property
     def is_live(self) -> bool:
         """Whether its trainer runs or has yet to start."""
-        return not self.is_deleting and self.state in (
-            PodState.PENDING,
-            PodState.STARTING,
-            PodState.RUNNING,
-            PodState.UNKNOWN,
-        )
+        return not self.is_deleting and self.state not in (PodState.SUCCEEDED, PodState.FAILED)
 
     @property
     def restarts_in_place(self) -> bool:
@@ -106,11 +101,8 @@ class PodView:
     def is_disrupted(self) -> bool:
         """Whether the cluster, not the program, ended it: eviction, preemption, node loss."""
         reason = (self.raw.get("status") or {}).get("reason") or ""
-        return (
-            reason in CLUSTER_REASONS
-            or reason.startswith(ADMISSION_PREFIX)
-            or condition_of(self.raw, DISRUPTION_TARGET) is not None
-        )
+        is_kubelets = reason in CLUSTER_REASONS or reason.startswith(ADMISSION_PREFIX)
+        return is_kubelets or condition_of(self.raw, DISRUPTION_TARGET) is not None
 
     @property
     def has_lost_node(self) -> bool:
@@ -149,7 +141,10 @@ def _state(raw: Raw, container: Raw) -> PodState:
     phase = (raw.get("status") or {}).get("phase")
     state = container.get("state") or {}
     if "terminated" in state:
-        return _ended_state(raw, phase, state["terminated"].get("exitCode", 0))
+        if state["terminated"].get("exitCode", 0) == 0:
+            return PodState.SUCCEEDED
+        is_back_soon = _restarts_in_place(raw) and phase != "Failed"
+        return PodState.STARTING if is_back_soon else PodState.FAILED
     if phase == "Succeeded":
         return PodState.SUCCEEDED
     if phase == "Failed":
@@ -159,12 +154,6 @@ def _state(raw: Raw, container: Raw) -> PodState:
     if "running" in state or (phase == "Running" and not container):
         return PodState.RUNNING
     return PodState.STARTING if (raw.get("spec") or {}).get("nodeName") else PodState.PENDING
-
-
-def _ended_state(raw: Raw, phase: str | None, exit_code: int) -> PodState:
-    if exit_code == 0:
-        return PodState.SUCCEEDED
-    return PodState.STARTING if _restarts_in_place(raw) and phase != "Failed" else PodState.FAILED
 
 
 def _restarts_in_place(raw: Raw) -> bool:
@@ -202,8 +191,7 @@ def _container_end(name: str, terminated: Raw) -> ContainerEnd:
 
 def _started_at(container: Raw) -> datetime | None:
     state = container.get("state") or {}
-    running = state.get("running") or state.get("terminated") or {}
-    return parse_time(running.get("startedAt"))
+    return parse_time((state.get("running") or state.get("terminated") or {}).get("startedAt"))
 
 
 def _number(text: str | None, default: int) -> int:

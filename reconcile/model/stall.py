@@ -9,9 +9,7 @@ from reconcile.model.training import Reading
 from reconcile.words.progress import Progress
 
 LEAST_LEAD = timedelta(seconds=2.5)
-"""Workers whose last lines are closer than this fell silent together: PaddlePaddle's launcher
-copies a log every 2 s.
-"""
+"""Lines closer than this count as together: PaddlePaddle's launcher copies a log every 2 s."""
 FirstSilent = tuple[str, datetime, datetime] | None
 """The first worker to fall silent, when it did, and when the last one did; None if no worker was
 clearly first.

@@ -137,11 +137,15 @@ class View:
         return find_workload(self.job, self.observed.workloads)
 
     @cached_property
+    def config_map_name(self) -> str:
+        """The name of this attempt's ConfigMap."""
+        return config_map_name(self.job.name, self.attempt)
+
+    @cached_property
     def config_map(self) -> Raw | None:
         """This attempt's ConfigMap, if it exists and is not being deleted."""
-        name = config_map_name(self.job.name, self.attempt)
-        found = (each for each in self.observed.config_maps if name_of(each) == name)
-        return next((each for each in found if not is_deleting(each)), None)
+        maps = (m for m in self.observed.config_maps if name_of(m) == self.config_map_name)
+        return next((each for each in maps if not is_deleting(each)), None)
 
     @cached_property
     def published(self) -> dict[str, list[str]]:
@@ -153,11 +157,8 @@ class View:
     def all_run(self) -> bool:
         """Whether every wanted pod runs or has succeeded, and no previous pod is left."""
         up_or_done = (PodState.RUNNING, PodState.SUCCEEDED)
-        return (
-            not self.missing
-            and not self.obsolete
-            and all(pod.state in up_or_done for pod in self.pods.values())
-        )
+        is_exact = not self.missing and not self.obsolete
+        return is_exact and all(pod.state in up_or_done for pod in self.pods.values())
 
     @cached_property
     def has_started(self) -> bool:

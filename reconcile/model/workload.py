@@ -3,11 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from api.constants import (
-    LABEL_QUEUE_PRIORITY,
-    TERMINAL_PHASES,
-    Role,
-)
+from api.constants import LABEL_QUEUE_PRIORITY, TERMINAL_PHASES, Role
 from api.job import PaddleJob, parse_prebuilt
 from api.objects import Raw, condition_of, is_deleting, labels_of, name_of
 from reconcile.model.plan import Child

@@ -33,11 +33,8 @@ def _explain_start(view: View) -> str:
     if view.job.spec.is_elastic:
         return "nothing, nodes pull images and start containers"
     total = view.job.spec.total_replicas
-    if total == 1:
-        return "the pod shows CreateContainerConfigError until it has an address; this is expected"
-    return (
-        f"pods show CreateContainerConfigError until all {total} have an address; this is expected"
-    )
+    who, until = ("the pod shows", "it has") if total == 1 else ("pods show", f"all {total} have")
+    return f"{who} CreateContainerConfigError until {until} an address; this is expected"
 
 
 def _without_sandbox(view: View) -> Hold | None:

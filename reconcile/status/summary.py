@@ -32,7 +32,9 @@ def summarize(view: View, hold: Hold | None) -> JobStatus:
     if view.attempt > 1:
         status = end_conditions(status, view.now, Condition.ADOPTED)
     if view.job.is_deleting:
-        return _with_deletion(view, changed(status, phase=Phase.TERMINATING), hold)
+        status = _set_pending(view, changed(status, phase=Phase.TERMINATING), hold, Reason.ENDED)
+        # It says what blocks the deletion, or stays as it was if nothing does.
+        return status.with_headline(status.condition(Condition.PENDING)) if hold else status
     if _has_ended(view):
         return _set_pending(view, status, hold, Reason.ENDED)
     if status.phase in TERMINAL_PHASES or status.is_true(Condition.SUSPENDED):
@@ -42,12 +44,6 @@ def summarize(view: View, hold: Hold | None) -> JobStatus:
         status = _with_conditions(view, changed(status, phase=phase), hold)
         status = note_progress(view, status)
     return status.with_headline(next(telling_conditions(status), None))
-
-
-def _with_deletion(view: View, status: JobStatus, hold: Hold | None) -> JobStatus:
-    """A deleted job's status says what blocks its deletion, or stays as it was if nothing does."""
-    status = _set_pending(view, status, hold, Reason.ENDED)
-    return status.with_headline(status.condition(Condition.PENDING)) if hold else status
 
 
 def _with_facts(view: View, status: JobStatus) -> JobStatus:
@@ -113,24 +109,19 @@ def _decide_phase(view: View) -> Phase:
         return Phase.RESTARTING
     if view.all_run:
         return Phase.COMPLETING if view.completed.get(Role.WORKER) else Phase.RUNNING
-    if view.job.spec.is_elastic and _has_run_this_attempt(view):
+    running = view.job.status.condition(Condition.RUNNING)  # a restart sets it to false
+    has_run = running is not None and (running.status or view.job.status.phase == Phase.SCALING)
+    if view.job.spec.is_elastic and has_run:
         return Phase.SCALING
     if view.is_placed:
         return Phase.STARTING
     return Phase.PENDING
 
 
-def _has_run_this_attempt(view: View) -> bool:
-    """Whether all pods of this attempt have run. (A restart sets the condition to false.)"""
-    running = view.job.status.condition(Condition.RUNNING)
-    return running is not None and (running.status or view.job.status.phase == Phase.SCALING)
-
-
 def _with_conditions(view: View, status: JobStatus, hold: Hold | None) -> JobStatus:
     runs = status.phase in (Phase.RUNNING, Phase.COMPLETING)
     if runs:
-        is_stalled = status.is_true(Condition.TRAINING_STALLED)
-        status = status if is_stalled else forget_loss(status)
+        status = status if status.is_true(Condition.TRAINING_STALLED) else forget_loss(status)
         status = changed(status, given_back=0, given_back_at="")
     status = _set_pending(view, status, None if runs else hold, Reason.ALL_PODS_RUNNING)
     placed = view.is_placed

@@ -51,12 +51,9 @@ def clean(message: str) -> list[str]:
     text = _UNENDED.sub("\n", text) if "LAUNCH " in text else text
     text = text.replace("\r\n", "\n")
     parts = (part for line in text.split("\n") for part in _written_out(line))
-    lines = (_printable(line.rstrip().rsplit("\r", 1)[-1]) for line in parts)
+    shown = (line.rstrip().rsplit("\r", 1)[-1] for line in parts)
+    lines = (line if line.isprintable() else _UNPRINTABLE.sub("", line) for line in shown)
     return [line.rstrip() for line in lines if not _RULE.fullmatch(line)]
-
-
-def _printable(line: str) -> str:
-    return line if line.isprintable() else _UNPRINTABLE.sub("", line)
 
 
 def _written_out(line: str) -> list[str]:
@@ -112,16 +109,13 @@ def _after_cut_dump(lines: list[str], is_cut: bool) -> list[str]:
 
 def _is_launchers(piece: str, following: str, is_cut: bool) -> bool:
     """Whether this end of a line belongs to a line of the launcher, or to a dump."""
-    if _ends_dump(piece) or _FIRST_ENTRY.match(following):
+    ends_dump = piece.endswith(("'}", '"}')) and piece.count("}") > piece.count("{")
+    if ends_dump or _FIRST_ENTRY.match(following):
         return True
     is_watching = any(piece.endswith(end) or end.endswith(piece) for end in _WATCHING)
     if _PROGRAM_ENDED.match(following):
         return is_watching
     return is_cut and (is_watching or piece.endswith("}") or bool(_LAUNCHER.match(following)))
-
-
-def _ends_dump(line: str) -> bool:
-    return line.endswith(("'}", '"}')) and line.count("}") > line.count("{")
 
 
 def _once(lines: list[str]) -> list[str]:

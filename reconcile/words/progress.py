@@ -31,9 +31,7 @@ MAX_QUIET_SECONDS = 6 * 3600
 MAX_REMAINING_SECONDS = 10 * 365 * 86400
 """A longer time to the end is unknown."""
 YEARS = range(1970, 2200)
-"""The years that a wrong clock may show. Arithmetic on times at either end of the calendar would
-fail.
-"""
+"""The years that a clock may show: arithmetic on times at the ends of the calendar would fail."""
 PACE_TIME, PACE_STEPS = timedelta(minutes=5), 10
 """The pace is computed over at least this time and this many steps, at most about twice both."""
 SAME_MOMENT = timedelta(seconds=0.2)
@@ -211,8 +209,7 @@ class ProgressReader:
 class _Form:
     """What a tool's line says, and where: the same for all lines that differ only in digits.
 
-    `counts` says where in the line each count is; `has_numbers`, whether the line is searched for
-    metrics.
+    `counts`: where in the line each count is; `has_numbers`: whether it is searched for metrics.
     """
 
     is_evaluating: bool | None
