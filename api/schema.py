@@ -46,8 +46,7 @@ ROLE_DESCRIPTIONS = {
 def load_pod_template() -> Raw:
     """A fresh copy of the template's schema: the caller may change it."""
     # By the package's loader: `kubectl pdj` may run out of a zip.
-    data = pkgutil.get_data("api", POD_TEMPLATE.name) or b""
-    schema: Raw = json.loads(data)["schema"]
+    schema: Raw = json.loads(pkgutil.get_data("api", POD_TEMPLATE.name) or b"")["schema"]
     return schema
 
 

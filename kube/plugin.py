@@ -41,8 +41,7 @@ def ask_plugin(plugin: Raw, cluster: Raw, seconds: float = PLUGIN_SECONDS) -> Ra
         raise PluginError(f"the kubeconfig's exec cannot be read: {error!r}") from error
     answer = _run(command, environment, seconds)
     try:
-        status = json.loads(answer)["status"]
-        return {name: str(value) for name, value in status.items() if value}
+        return {name: str(value) for name, value in json.loads(answer)["status"].items() if value}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         why = f"the login plugin {command[0]} has not answered with credentials"
         raise PluginError(why) from error

@@ -320,8 +320,7 @@ def _first_run(view: View, status: JobStatus) -> Iterator[Outcome]:
     start = parse_time(status.start_time)
     if status.restart_count == 0 and start:
         yield Outcome("running", view.job.spec.mode, seconds=view.age_seconds)
-        seconds = (view.now - start).total_seconds()
-        yield Outcome("started", view.job.spec.mode, seconds=seconds)
+        yield Outcome("started", view.job.spec.mode, seconds=(view.now - start).total_seconds())
 
 
 def _describe(view: View) -> str:

@@ -123,8 +123,7 @@ def _load_in_cluster(clock: Clock) -> Connection:
     configuration.proxy = None
 
     def read() -> str | None:
-        path = incluster_config.SERVICE_TOKEN_FILENAME
-        token = read_bounded(path, MAX_BYTES).decode().strip()
+        token = read_bounded(incluster_config.SERVICE_TOKEN_FILENAME, MAX_BYTES).decode().strip()
         return f"Bearer {token}" if token else None
 
     return build_connection(configuration, Credentials(read, TOKEN_PERIOD_SECONDS, clock))

@@ -11,9 +11,7 @@ from reconcile.words.progress import Progress
 LEAST_LEAD = timedelta(seconds=2.5)
 """Lines closer than this count as together: PaddlePaddle's launcher copies a log every 2 s."""
 FirstSilent = tuple[str, datetime, datetime] | None
-"""The first worker to fall silent, when it did, and when the last one did; None if no worker was
-clearly first.
-"""
+"""The first worker to fall silent, when it did, and when the last one did; None without one."""
 
 
 def find_stall(policy: StallPolicy, reading: Reading, now: datetime) -> Reason | None:

@@ -61,8 +61,7 @@ def _unscheduled(view: View) -> Hold | None:
     refused = [(pod, why) for pod in view.pods.values() if (why := _unschedulable(pod))]
     if not refused:
         return None
-    oldest = min(str(why.get("lastTransitionTime") or "") for _, why in refused)
-    since = parse_time(oldest)
+    since = parse_time(min(str(why.get("lastTransitionTime") or "") for _, why in refused))
     when = f" since {clock_time(since)}" if since else ""
     total = view.job.spec.total_replicas
     pod, why = refused[0]
