@@ -388,12 +388,10 @@ CAUSES = [
 ]
 
 
-@pytest.mark.parametrize("log", CONSEQUENCES)
-def test_loss_of_a_peer_is_a_consequence(log):
-    assert read_message(log).is_consequence
-    assert read_message(launched(log, 1)).is_consequence
-
-
-@pytest.mark.parametrize("log", CAUSES)
-def test_what_is_not_about_a_peer_is_a_cause(log):
-    assert not read_message(log).is_consequence
+@pytest.mark.parametrize(
+    ("log", "is_consequence"),
+    [*((log, True) for log in CONSEQUENCES), *((log, False) for log in CAUSES)],
+)
+def test_loss_of_a_peer_alone_is_a_consequence(log, is_consequence):
+    assert read_message(log).is_consequence == is_consequence
+    assert read_message(launched(log, 1)).is_consequence == is_consequence

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from api.constants import ANNOTATION_KEEP_LOGS, ANNOTATION_RESTARTED_AT
+from api.constants import ANNOTATION_KEEP_LOGS, ANNOTATION_RESTARTED_AT, LABEL_ATTEMPT
 from api.status import MAX_AVOID_NODES
 from reconcile.attempt.in_place import find_exhausted_in_place
 from reconcile.attempt.restart import answer_incident, restart_delay
@@ -162,9 +162,7 @@ def test_next_attempt_waits_for_the_last_pod_to_go(world):
     start(world, backoffLimit=1)
     world.kubelet.see_end("train-worker-0", 1)
     world.after(3600)
-    assert {
-        pod["metadata"]["labels"]["batch.paddlepaddle.org/attempt"] for pod in world.of_kind("Pod")
-    } == {"1"}
+    assert {pod["metadata"]["labels"][LABEL_ATTEMPT] for pod in world.of_kind("Pod")} == {"1"}
     assert world.condition("Pending")["reason"] == "PodsTerminating"
 
 

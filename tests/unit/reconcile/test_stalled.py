@@ -153,21 +153,15 @@ def test_tells_once_who_fell_silent_first(world):
     assert world.status()["reason"] == Reason.NO_OUTPUT
 
 
-@pytest.mark.parametrize(
-    ("ago", "first"),
-    [
-        ((0, 33, 1), "worker-1"),
-        ((900, 5, 0), "worker-0"),
-        ((0, 5000, 30), "worker-2"),
-        ((0, 2, 0.1), ""),
-    ],
-    ids=[
-        "another",
-        "the first one, and the others write on",
-        "one never writes",
-        "together, as copied by launchers",
-    ],
-)
+FIRST = {
+    "another": ((0, 33, 1), "worker-1"),
+    "the first one, and the others write on": ((900, 5, 0), "worker-0"),
+    "one never writes": ((0, 5000, 30), "worker-2"),
+    "together, as copied by launchers": ((0, 2, 0.1), ""),
+}
+
+
+@pytest.mark.parametrize(("ago", "first"), FIRST.values(), ids=FIRST)
 def test_the_first_that_fell_silent_is_named(world, ago, first):
     run(world, AFTER)
     read(world, silent=130 + ago[0], ago=ago)
