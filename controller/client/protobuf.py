@@ -5,7 +5,7 @@ protobuf. If we watched in JSON, it would encode everything again: 12 changes fo
 pods. A list of thousands also takes little more than half the time.
 
 Names, nesting and values of the fields are the same as in JSON. `trim` decides which fields are
-kept. Their numbers come from generated.proto in k8s.io/api/core/v1 and k8s.io/apimachinery
+kept. The numbers of fields are from generated.proto in k8s.io/api/core/v1 and k8s.io/apimachinery
 (pkg/apis/meta/v1, pkg/runtime). Fields that are not listed here are skipped. Any thread may call.
 """
 

@@ -71,7 +71,7 @@ class Batches:
         self._lock = threading.Lock()
         """Guards the two below."""
         self._begins_at = float("-inf")
-        """When the last batch begins in which somebody has a place."""
+        """When the last batch with a taken place begins."""
         self._taken = 0
 
     def reserve(self) -> float:

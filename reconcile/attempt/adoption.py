@@ -89,7 +89,7 @@ def take_pods(view: View) -> Plan | None:
 
 
 def adopt(view: View) -> Move:
-    """The first status of ours: from here on the job is like any other."""
+    """The first status by this operator: from here on the job is like any other."""
     status = replace(view.job.status, attempt=view.attempt)
     if not _has_begun(view):
         return Move(replace(status, phase=Phase.PENDING))

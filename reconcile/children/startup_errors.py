@@ -1,7 +1,7 @@
 """Handles pods that cannot start: a wrong image name, or a reference to a missing object.
 
-Every pod waits in CreateContainerConfigError until its attempt's ConfigMap exists. Every
-job starts that way, so it is no error here.
+Unless the job is elastic, every pod waits in CreateContainerConfigError until its attempt's
+ConfigMap exists, so that is no error here.
 
 The grace counts from when the status first reports such an error, as for an invalid child in
 `refused.py`: a large image may take longer than the grace before its pull fails.

@@ -16,7 +16,7 @@ PLAIN_REASONS = ("", "Error", "Completed")
 _EXITED = "exited with code "
 _FAILED = "failed with "
 _RUNTIME_WORDS = "start container process: "
-"""A runtime names its layers up to here, and then says what was wrong."""
+"""A container runtime names its layers before these words, and the cause after them."""
 
 
 def describe_end(view: View, pod: PodView, others: int = 0) -> str:

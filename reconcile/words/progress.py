@@ -106,7 +106,7 @@ class Progress(NamedTuple):
         return remaining if seconds >= 1 and remaining < MAX_REMAINING_SECONDS else None
 
     def moved(self, shift: timedelta) -> "Progress":
-        """The same progress with all times moved to a clock that is this much ahead."""
+        """The same progress, with its times by a clock that is this much ahead."""
         times = ((name, at) for name, at in self._asdict().items() if isinstance(at, datetime))
         moved: dict[str, Any] = {name: at + shift for name, at in times}
         if saved := self.checkpoint:
