@@ -37,7 +37,7 @@ MAX_LEASE_SECONDS = 60.0
 TAKEOVER_SECONDS = 10.0
 """Nobody counts as leading once a lease has been expired for this long."""
 MAX_TRANSITIONS = 2**31 - 1
-"""More is refused: the field is an int32."""
+"""The API server refuses a higher number: the field is an int32."""
 STANDBY_PERIOD_SECONDS = 1.0
 """Bounds how long a released lease lies free."""
 PATIENCE_MARGIN_SECONDS = 2.0

@@ -91,7 +91,7 @@ class Observer:
                         yield trim(POD, pod)
 
     def _unwatched_objects(self, key: Key, family: Family) -> Iterator[tuple[Child, Raw]]:
-        """Objects that Kueue's jobs need and no watch shows: few, and few passes need them."""
+        """Objects that queued jobs need, but no watch shows, because few passes need them."""
         if not self.is_served(WORKLOAD, key.namespace):
             return
         pods = len(family.children.get(POD, ()))

@@ -128,7 +128,7 @@ class Worker:
     def _pass(self, key: Key, log: Log) -> Filing:
         """Observe, decide, write and file; new results of the writes are reported at once.
 
-        Once a plan is made, its deadline applies whatever raises after it.
+        Once a plan is made, its deadline applies even if a later step raises.
         """
         started = self.clock.monotonic()
         family = self.store.family(key)

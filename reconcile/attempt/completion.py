@@ -64,7 +64,7 @@ def _succeeded(view: View) -> list[PodView]:
 
 
 def _peers(view: View, ended: list[PodView]) -> list[PodView]:
-    """Workers that ran when the first of them ended well, except those that never met it."""
+    """Workers that ran when the first one ended well, except those too late to meet it."""
     ends = [pod.end.finished_at for pod in ended if pod.end and pod.end.finished_at]
     first = min(ends, default=None)
     timeout = timedelta(seconds=view.settings.elastic_timeout_seconds)

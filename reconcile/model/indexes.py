@@ -8,8 +8,8 @@ from api.constants import MAX_REPLICAS
 def parse_indexes(text: str) -> frozenset[int]:
     """The indexes that the text lists. Raises ValueError on anything but `0-2,5`.
 
-    Anyone who can write a status can write this text, and an unbounded run would exhaust memory,
-    as a run that is listed again and again would exhaust time.
+    Anyone who can write a status can write this text. An unbounded run would exhaust memory, and a
+    run that is listed again and again would exhaust time.
     """
     indexes: set[int] = set()
     listed = 0
