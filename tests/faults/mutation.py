@@ -118,14 +118,9 @@ def fingerprint(mutant: Mutant, root: Path) -> str:
         todo |= set(_imported_tests(path, root))
     key = hashlib.sha256(f"{sys.version} {mutant}".encode())
     for path in sorted(files):
-        key.update(
-            f"{path.relative_to(root)} {hashlib.sha256(_content(path)).hexdigest()}".encode()
-        )
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        key.update(f"{path.relative_to(root)} {content}".encode())
     return key.hexdigest()
-
-
-def _content(path: Path) -> bytes:
-    return path.read_bytes() if path.is_file() else b""
 
 
 def _imported_tests(path: Path, root: Path) -> Iterator[Path]:
