@@ -4,8 +4,7 @@ import os
 import re
 import signal
 import subprocess
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from localcluster.machine import clock
 from tests.live.lab import paddle_job, shell
 from tests.live.pdj import CHECKOUT, command, environment, run_pdj
 from tests.live.processes import command_lines, processes_in
+from tests.live.wheel import write_wheel
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
@@ -44,24 +44,9 @@ for step in range(60):
     optimizer.step()
     optimizer.clear_grad()
 weights = [round(float(each), 2) for each in model.parameters()[0].flatten()]
-print(greeter.greet(rank), "of", distributed.get_world_size(), "weights", weights)
+place = f"rank {rank} of {distributed.get_world_size()}"
+print("greeter", greeter.version, place, "weights", weights)
 """
-
-
-def write_wheel(folder: Path) -> Path:
-    """A package that no index has: `greeter`."""
-    info = "greeter-1.0.dist-info"
-    files = {
-        "greeter.py": "def greet(rank):\n    return f'hello from rank {rank}'\n",
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: greeter\nVersion: 1.0\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    record = "".join(f"{name},,\n" for name in (*files, f"{info}/RECORD"))
-    wheel = folder / "greeter-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for name, text in {**files, f"{info}/RECORD": record}.items():
-            archive.writestr(name, text)
-    return wheel
 
 
 def write_job(folder: Path, template: dict[str, Any], workers: int = 1) -> str:
@@ -92,13 +77,13 @@ def test_a_program_of_ones_own_trains_and_nothing_is_left(tmp_path: Path) -> Non
     temporary.mkdir()
     (folder / "train.py").write_text(TRAIN)
     requirements = tmp_path / "requirements.txt"
-    requirements.write_text(f"{write_wheel(tmp_path)}\n")
+    requirements.write_text(f"{write_wheel(tmp_path, 'greeter')}\n")
     job = write_job(tmp_path, trainer(), workers=2)
     (line,) = LOCAL.findall(PAGE)
     words = line.replace("linear.yaml", job).replace("=program", f"={folder}").split()
     done = run_pdj(*words, "--requirements", str(requirements), TMPDIR=str(temporary))
     assert done.code == 0, done
-    found = re.findall(r"(worker-\d) \| hello from rank (\d) of 2 weights \[(.*)\]", done.out)
+    found = re.findall(r"(worker-\d) \| greeter 1 rank (\d) of 2 weights \[(.*)\]", done.out)
     assert sorted(each[:2] for each in found) == [("worker-0", "0"), ("worker-1", "1")]
     for _, _, weights in found:
         assert [round(float(each)) for each in weights.split(", ")] == [1, 2, 3]
@@ -137,25 +122,17 @@ def test_a_job_that_fails_says_why_and_nothing_is_left(tmp_path: Path, temporary
     assert "Why: PodFailed" in done.notes
 
 
-def interrupt(tool: "subprocess.Popen[bytes]", _host: int) -> int:
-    """Ctrl-C, which the terminal sends to all of the foreground."""
-    os.killpg(tool.pid, signal.SIGINT)
-    return 130
-
-
-def kill_tool(tool: "subprocess.Popen[bytes]", _host: int) -> int:
-    tool.kill()
-    return -signal.SIGKILL
-
-
-def kill_host(_tool: "subprocess.Popen[bytes]", host: int) -> int:
-    os.kill(host, signal.SIGKILL)
-    return 1
-
-
-@pytest.mark.parametrize("end", [interrupt, kill_tool, kill_host])
+# Ctrl-C, which the terminal sends to all of the foreground; the tool, or who holds the cluster.
+@pytest.mark.parametrize(
+    ("whom", "number", "code"),
+    [
+        ("all", signal.SIGINT, 130),
+        ("tool", signal.SIGKILL, -signal.SIGKILL),
+        ("host", signal.SIGKILL, 1),
+    ],
+)
 def test_nothing_is_left_whatever_ends_it(
-    tmp_path: Path, temporary: Path, end: Callable[["subprocess.Popen[bytes]", int], int]
+    tmp_path: Path, temporary: Path, whom: str, number: int, code: int
 ) -> None:
     job = write_job(tmp_path, shell("echo running; exec sleep 3600"))
     with subprocess.Popen(
@@ -168,14 +145,14 @@ def test_nothing_is_left_whatever_ends_it(
     ) as tool:
         assert tool.stdout is not None
         assert tool.stdout.readline() == b"worker-0 | running\n"
-        code = end(tool, host_of(tool.pid))
+        os.kill({"all": -tool.pid, "tool": tool.pid, "host": host_of(tool.pid)}[whom], number)
         try:
             _, notes = tool.communicate(timeout=SECONDS)
         finally:
             tool.kill()
     assert tool.returncode == code, notes.decode()
     assert b"Traceback" not in notes
-    if code == 1:
+    if whom == "host":
         assert notes.decode().splitlines()[-1].startswith("error: "), notes.decode()
 
 

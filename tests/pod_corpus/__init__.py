@@ -15,7 +15,9 @@ Raw = dict[str, Any]
 CORPUS: Raw = json.loads(
     json.dumps(yaml.safe_load(Path(__file__).with_name("corpus.yaml").read_text()))
 )
-NOT_IN_INIT = {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+PERIODS = {"initialDelaySeconds": 1, "periodSeconds": 2, "timeoutSeconds": 1, "failureThreshold": 3}
+NOT_IN_INIT = {*PROBES, "lifecycle"}
 """Only native sidecars may have these among init containers."""
 RUNTIME_CLASS: Raw = {
     "apiVersion": "node.k8s.io/v1",
@@ -52,7 +54,7 @@ def all_pods() -> dict[str, Raw]:
 def _all_specs() -> Iterator[tuple[str, Raw]]:
     main: Raw = {"name": "main", "image": "i"}
     yield "metadata", {"containers": [main]}
-    for name, fields in CORPUS["containers"].items():
+    for name, fields in (CORPUS["containers"] | dict(_asked())).items():
         yield f"container-{name}", {"containers": [main | fields]}
         if not fields.keys() & NOT_IN_INIT:
             init = {"name": "init", "image": "i", **fields}
@@ -68,6 +70,18 @@ def _all_specs() -> Iterator[tuple[str, Raw]]:
         yield name, spec
         if "proxy" not in str(spec):
             yield f"{name}-init", _moved_to_init(spec)
+
+
+def _asked() -> Iterator[tuple[str, Raw]]:
+    """Containers with each probe and each hook."""
+    for name, handler in CORPUS["handlers"].items():
+        for probe in PROBES if "sleep" not in handler else ():
+            periods: Raw = PERIODS | {"successThreshold": 1} if name == "http" else {}
+            if periods and probe != "readinessProbe":
+                periods["terminationGracePeriodSeconds"] = 5
+            yield f"{probe.lower()}-{name}", {probe: handler | periods}
+        if "grpc" not in handler:
+            yield f"lifecycle-{name}", {"lifecycle": {"postStart": handler, "preStop": handler}}
 
 
 def _moved_to_init(spec: Raw) -> Raw:
