@@ -7,9 +7,7 @@ from api.objects import format_time, parse_time
 from api.status import CLOCK_SKEW, JobStatus
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
-"""No time is moved to before this: a time in the year 9999, edited by hand, would move the others
-out of the calendar.
-"""
+"""No time is moved to before this: one of the year 9999 would move others out of the calendar."""
 
 
 def follow_clock(status: JobStatus, now: datetime) -> JobStatus:
