@@ -114,13 +114,14 @@ def parse_spec(raw: Raw) -> JobSpec:
     roles = {role: raw[role] for role in Role if raw.get(role) is not None}
     policy = raw.get("schedulingPolicy")
     clean = raw.get("cleanPodPolicy") or raw.get("cleanPolicy")
+    stall = parse_stall_policy(raw.get("stallPolicy"))
     return parse_fields(
         JobSpec,
         raw,
         roles={role: parse_fields(RoleSpec, wanted) for role, wanted in roles.items()},
         clean_pod_policy=CleanPodPolicy(clean) if clean else None,
         intranet=Intranet(raw.get("intranet") or Intranet.POD_IP),
-        stall_policy=parse_stall_policy(raw.get("stallPolicy")),
+        stall_policy=stall,
         resume=Resume(raw["resume"]) if raw.get("resume") else None,
         scheduling_policy=None if policy is None else parse_fields(SchedulingPolicy, policy),
     )

@@ -85,8 +85,7 @@ class Applier:
         if not self._confirm_gone(task):
             return task.result
         self._delete_children(task)
-        patch = partial(self._children.patch, owner)
-        failed = filter(None, self._helpers.map(patch, plan.patches))
+        failed = self._patch_children(task)
         self._create_children(task)  # even if patches failed: Kueue's webhook may be down
         task.result.errors += failed
         if self._write_status(task):
@@ -131,6 +130,10 @@ class Applier:
                 _note(task.result, (item.target.kind, item.target.name), error, is_delete=True)
             if not self._may_go_on(task.result):
                 return
+
+    def _patch_children(self, task: _Task) -> list[ApiError]:
+        patch, batch = partial(self._children.patch, task.owner), task.plan.patches
+        return [*filter(None, self._helpers.map(patch, batch))]
 
     def _create_children(self, task: _Task) -> None:
         result, create = task.result, partial(self._children.create, task.owner)
