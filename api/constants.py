@@ -184,12 +184,12 @@ class Reason(StrEnum):
     FAILED = "Failed"  # the job has ended without its result
     # What a pending job waits for
     UNSCHEDULABLE = "Unschedulable"  # the scheduler finds no node for a pod
-    PARTLY_PLACED = "PartlyPlaced"  # some pods have nodes, and the others find none
+    PARTLY_PLACED = "PartlyPlaced"  # only some pods have room, and hold it
     WAITING_FOR_PODS = "WaitingForPods"  # pods are on their way; nothing holds them up
     QUOTA_EXCEEDED = "QuotaExceeded"  # a ResourceQuota refuses a child
     POD_GROUP_PENDING = "PodGroupPending"  # the PodGroup is not there yet, or not let in yet
     POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"  # no such kind, or the user's own was deleted
-    POD_GROUP_INVALID = "PodGroupInvalid"  # the user's PodGroup has more members than the job pods
+    POD_GROUP_INVALID = "PodGroupInvalid"  # the user's PodGroup asks for more pods than there are
     QUEUED = "Queued"  # with --kueue: the job waits for quota in its queue
     QUEUE_UNAVAILABLE = "QueueUnavailable"  # with --kueue: the API server serves no Workloads
     CREATE_REFUSED = "CreateRefused"  # a child is refused by RBAC, pod security or a webhook

@@ -231,7 +231,7 @@ def _lifecycle() -> Raw:
         "cleanPodPolicy": an_enum(
             "Whether pods and Services are deleted when the job has ended: Always, Never, "
             "OnFailure, or OnCompletion, when it has succeeded. Unset: the operator's default, "
-            "usually OnCompletion. If a job fails, Never alone keeps pods that still run.",
+            "usually OnCompletion. If a job fails, pods that still run are kept only with Never.",
             clean,
         ),
         "cleanPolicy": an_enum("Another spelling of cleanPodPolicy.", clean),

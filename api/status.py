@@ -30,7 +30,7 @@ MAX_FAILURES = 5
 """Failure records kept in status."""
 MAX_AVOID_NODES = 20
 MAX_ENTRIES = 64
-"""The bound of every list in the schema: a newer operator may keep more than this one does."""
+"""The bound of lists in this schema: a newer operator may keep more than this one does."""
 COUNTERS = (
     *("attempt", "restartCount", "quickRestarts", "fruitlessRestarts", "failureCount"),
     "givenBack",

@@ -201,6 +201,13 @@ def job_history(module_lab: Lab) -> Iterator[History]:
         yield history
 
 
+@pytest.fixture(scope="module")
+def pod_history(module_lab: Lab) -> Iterator[History]:
+    """What the pods of the module's jobs have been through."""
+    with History(module_lab, CORE, "pods") as history:
+        yield history
+
+
 @contextlib.contextmanager
 def new_namespace(cluster: Cluster) -> Iterator[str]:
     """A namespace that is ready for pods, and goes at the end with all that is in it."""

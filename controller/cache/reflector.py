@@ -368,7 +368,7 @@ class Reflector:
         was_absent, self._is_served = self._is_served is False, False
         if not was_absent:
             self._log.info("kind_not_served", path=self._path)
-            self._handler.replace([], "")  # last: nodes of an unserved kind do not count as lost
+            self._handler.replace([], "")  # afterwards: unserved nodes are not lost ones
         self._version = None
         self._hear()
         return self._backoff.next_delay()

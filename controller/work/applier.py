@@ -35,7 +35,7 @@ MAX_BATCH = 32
 MAX_CREATES = 500
 """The most creates in one pass."""
 BACKLOGGED_CREATES = 16
-"""The same while others of its namespace wait for a worker: a wide job does not hold them up."""
+"""The most creates in a pass while other jobs of the namespace wait for a worker."""
 _CRD_IS_OLDER = "the CRD of PaddleJob drops fields of the status: apply the CRD of this release"
 """A status write that succeeded and changed nothing: the CRD has none of the written fields."""
 _REFUSED = (Invalid, Forbidden, NotFound, AlreadyExists)

@@ -254,7 +254,7 @@ class JobMemory:
         if record.failing_since is None:
             record.failing_since = now - result.seconds
         asked = max(error.retry_after or 0.0 for error in result.errors)
-        is_young = any(isinstance(error, YoungKind) for error in result.errors)  # this lasts
+        is_young = any(isinstance(error, YoungKind) for error in result.errors)  # lasts 30 s
         return is_young or max(asked, now - record.failing_since) >= PERSISTENT_SECONDS
 
     def _note_refused_locked(self, job: Key, has_refusals: bool) -> None:

@@ -24,7 +24,7 @@ def assigned_flavors(view: View) -> list[Child]:
 
 
 def find_conflict(view: View) -> str:
-    """A field that Kueue and the template, or two of Kueue's sources, want different; or empty."""
+    """What Kueue and the template, or two of Kueue's sources, set differently; else empty."""
     for role, spec in view.job.spec.roles.items():
         template = spec.template.get("metadata") or {}
         places = {"nodeSelector": spec.pod_spec, "labels": template, "annotations": template}

@@ -120,7 +120,7 @@ def _pod_sets(view: View) -> list[Raw]:
 
 
 def _topology(template: Raw) -> Raw:
-    """The topology that annotations ask for. By index, neighbours in rank are on near nodes."""
+    """The topology that annotations ask for. With the index, close ranks get close nodes."""
     told = (template.get("metadata") or {}).get("annotations") or {}
     request: Raw = {"podIndexLabel": LABEL_INDEX}
     for key in LEVELS:

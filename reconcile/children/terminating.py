@@ -173,7 +173,8 @@ def _stuck(view: View) -> Iterator[tuple[PodView, float]]:
         if not pod.is_deleting or view.observed.nodes is None:
             continue
         node = view.observed.nodes.get(pod.node)
-        if pod.node if node is None else condition_of(node, "Ready") is None:
+        is_lost = bool(pod.node) if node is None else condition_of(node, "Ready") is None
+        if is_lost:
             # The deletion timestamp already includes the pod's grace period.
             due = parse_time(pod.raw["metadata"].get("deletionTimestamp")) or view.now
             waited = (view.now - due).total_seconds()

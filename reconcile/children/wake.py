@@ -35,7 +35,7 @@ def wake_patches(view: View) -> tuple[Patch, ...]:
 
 
 def seconds_to_wake(view: View) -> float | None:
-    """Seconds until a pod that still waits is woken again; None if no pod waits."""
+    """Seconds until the next pod is woken; None if none will be."""
     return min((left or CALL_SECONDS for _, _, left in _calls(view)), default=None)
 
 

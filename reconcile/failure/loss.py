@@ -65,7 +65,7 @@ def count_loss(view: View, status: JobStatus) -> tuple[Outcome, ...]:
 
 
 def add_loss(view: View, status: JobStatus) -> JobStatus:
-    """Add to the status the loss that ends with it, or, at the first start, the time that it took.
+    """Add to the status the loss that ends with it, or, at the first start, its time.
 
     `kubectl pdj status` shows the share of the time in which the job has trained.
     """

@@ -110,8 +110,8 @@ def _decide_phase(view: View) -> Phase:
     if view.all_run:
         return Phase.COMPLETING if view.completed.get(Role.WORKER) else Phase.RUNNING
     running = view.job.status.condition(Condition.RUNNING)  # a restart sets it to false
-    has_run = running is not None and (running.status or view.job.status.phase == Phase.SCALING)
-    if view.job.spec.is_elastic and has_run:
+    ran = running is not None and (running.status or view.job.status.phase == Phase.SCALING)
+    if view.job.spec.is_elastic and ran:
         return Phase.SCALING
     if view.is_placed:
         return Phase.STARTING

@@ -138,7 +138,7 @@ def read_message(message: str) -> LastWords:
 def _find(lines: Sequence[str]) -> _Candidate | None:
     """The best candidate: the last one of the best kind.
 
-    If an abort over a lost peer follows an exception, the exception is the cause of both.
+    If an abort over a lost peer follows an exception, the exception is the cause.
     """
     raised = list(_exceptions(lines))
     launchers = [each for each in raised if each.is_launchers]

@@ -16,7 +16,7 @@ import pytest
 
 from api.constants import EXIT_CODE_ELASTIC_RESTART
 from reconcile.words.launcher_log import is_forming
-from tests.examples import EXAMPLES, example, python
+from tests.examples.files import EXAMPLES, example, python
 from tests.live.history import History
 from tests.live.lab import Lab
 from tests.live.nodepods import kill_processes

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.examples import EXAMPLES
+from tests.examples.files import EXAMPLES
 from tests.live.lab import Lab
 from tests.manuals.source import CHECKOUT
 

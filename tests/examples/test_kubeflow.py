@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples import made
 from tests.live import environments
 from tests.live.lab import Lab
 
@@ -15,7 +14,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 def test_the_quick_start_of_kubeflow_ends_complete(module_lab: Lab) -> None:
-    python = made(environments.kubeflow)
+    python = environments.made(environments.kubeflow)
     kubeconfig = module_lab.cluster.kubectl_environment()["KUBECONFIG"]
     words = ["-m", "tests.examples.kubeflow_quickstart", module_lab.namespace, kubeconfig]
     done = subprocess.run(

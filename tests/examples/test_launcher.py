@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from api.constants import ANNOTATION_STATIC_RENDEZVOUS, PORT, PORTS_PER_POD
-from tests.examples import python
+from tests.examples.files import python
 from tests.live.environments import paddle_3
 from tests.live.lab import Lab, paddle_job
 

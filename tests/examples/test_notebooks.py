@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from localcluster.build.environments import CHECKOUT
-from tests.examples import made
 from tests.live import environments
 from tests.live.lab import Lab
 
@@ -29,7 +28,7 @@ FOLDERS = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNT
 @pytest.fixture(scope="module")
 def kernel() -> str:
     """A Python with a kernel on top of this one."""
-    return str(made(environments.notebook))
+    return str(environments.made(environments.notebook))
 
 
 def run_cells(python: str, text: str, folder: Path) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.examples import example
+from tests.examples.files import example
 from tests.live import paddlenlp
 from tests.live.lab import CORE, Lab
 from tests.live.nodepods import kill_processes

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples import EXAMPLES, python
+from tests.examples.files import EXAMPLES, python
 from tests.examples.test_converted import convert
 from tests.live.lab import Lab
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.examples import example
+from tests.examples.files import example
 from tests.live.lab import Lab
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples import example
-from tests.live.lab import CORE, Lab
+from tests.examples.files import example
+from tests.live.history import History
+from tests.live.lab import CORE, Lab, Raw
 from tests.live.nodepods import kill_processes
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
@@ -36,8 +37,8 @@ def volume(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def job(module_lab: Lab, volume: Path) -> Lab:
-    """The job trains, loses a worker to kill -9 in its second epoch, and goes on to its end."""
+def first_log(module_lab: Lab, volume: Path) -> str:
+    """The job trains; its first worker's log amid the second epoch."""
     job = example("wide_and_deep_restart.yaml", **SETTINGS)
     for role in ("ps", "worker"):
         volumes = [{"name": "volume", "hostPath": {"path": str(volume)}}]
@@ -45,6 +46,12 @@ def job(module_lab: Lab, volume: Path) -> Lab:
     module_lab.submit(job)
     amid = "a checkpoint from amid the second epoch"
     module_lab.wait(lambda: list(volume.glob(IN_MID_EPOCH)), amid, JOB_SECONDS)
+    return module_lab.log(f"{JOB}-worker-0")
+
+
+@pytest.fixture(scope="module")
+def job(module_lab: Lab, pod_history: History, first_log: str) -> Lab:
+    """Then it loses a worker to kill -9, and goes on to its end."""
     kill_processes(module_lab.cluster, module_lab.get(CORE, f"pods/{JOB}-worker-1"))
     module_lab.wait_completed(JOB, timeout_seconds=JOB_SECONDS)
     return module_lab
@@ -74,11 +81,30 @@ def test_only_the_rest_of_the_epoch_is_trained_by_both_together(job: Lab) -> Non
     assert int(first) + int(second) == int(total)
 
 
-def test_the_auc_is_well_above_chance_and_not_above_what_the_data_allows(job: Lab) -> None:
+def test_an_epoch_trains_all_samples_and_the_auc_rises_to_what_the_data_allows(
+    job: Lab, first_log: str
+) -> None:
     log = job.log(f"{JOB}-worker-0")
+    ((first, total),) = re.findall(r"epoch 0: AUC (\d\.\d+).*?(\d+) on all", first_log)
     (ceiling,) = re.findall(r"allows an AUC of (\d\.\d+)", log)
-    (auc,) = re.findall(r"epoch 1: AUC (\d\.\d+)", log)
-    assert 0.65 < float(auc) <= float(ceiling)
+    (last,) = re.findall(r"epoch 1: AUC (\d\.\d+)", log)
+    assert total == SETTINGS["SAMPLES"]
+    assert max(0.65, float(first)) < float(last) <= float(ceiling)
+
+
+def test_a_server_ends_with_15_when_it_is_told_to(job: Lab, pod_history: History) -> None:
+    pods = [pod for _, pod in pod_history.events(f"{JOB}-ps-") if was_told(pod)]
+    ends = {pod["metadata"]["uid"]: code for pod in pods for code in exit_codes(pod)}
+    assert list(ends.values())[:2] == [15, 15]
+
+
+def was_told(pod: Raw) -> bool:
+    return "deletionTimestamp" in pod["metadata"]
+
+
+def exit_codes(pod: Raw) -> list[int]:
+    states = [each["state"] for each in pod["status"].get("containerStatuses", ())]
+    return [state["terminated"]["exitCode"] for state in states if "terminated" in state]
 
 
 def test_the_first_worker_saves_a_shard_of_each_server_of_each_table(

@@ -21,7 +21,7 @@ SPECS: tuple[dict[str, Any], ...] = (
     {"workers": 2, "backoffLimit": 3},
     {"workers": 2, "cleanPodPolicy": "OnFailure"},
     {"workers": 2, "intranet": "Host", "backoffLimit": 2},
-    {"workers": 2, "onFailure": True},
+    {"workers": 1, "onFailure": True},
     {"elastic": [2, 1, 3], "backoffLimit": 1},
     {"elastic": [2, 2, 3], "backoffLimit": 2},
 )

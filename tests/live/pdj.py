@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -94,7 +95,16 @@ def run_forked(
         forks = _forks()
         assert forks.stdin and forks.stdout
         print(json.dumps(order), file=forks.stdin, flush=True)
-        code, cpu = json.loads(forks.stdout.readline())
+        deadline = threading.Timer(SECONDS, forks.kill)
+        deadline.start()
+        try:
+            code, cpu = json.loads(forks.stdout.readline())
+        except BaseException:  # the answer of this command must not be the next one's
+            forks.kill()
+            _forks.cache_clear()
+            raise
+        finally:
+            deadline.cancel()
         out, notes = (paths[name].read_text() for name in ("stdout", "stderr"))
     assert not any(each in out + notes for each in ("Traceback", BUG)), out + notes
     return Done(code, out, notes, cpu)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples import EXAMPLES
+from tests.examples.files import EXAMPLES
 from tests.manuals.source import needs_manuals, text_of
 
 PRINTED = Path(__file__).parent / "printed"

@@ -49,10 +49,12 @@ def operator(plane: Cluster) -> Iterator[None]:
 
     probing = threading.Thread(target=probe)
     probing.start()
-    yield
-    end.set()
-    probing.join()
-    plane.stop(OPERATOR)
+    try:
+        yield
+    finally:
+        end.set()
+        probing.join()
+        plane.stop(OPERATOR)
     assert problems == []
 
 

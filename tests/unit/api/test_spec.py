@@ -111,6 +111,10 @@ def test_a_bound_that_is_unset_is_the_number_of_replicas(fields, bounds):
     assert (worker.least, worker.most) == bounds
 
 
+def test_all_roles_count_to_the_total() -> None:
+    assert of(a_job().with_ps(2).with_workers(3).with_heter(4)).total_replicas == 9
+
+
 # What follows from several fields
 
 MODES = {

@@ -243,6 +243,12 @@ def test_answers_go_through_tls(encrypted, client_tls, path, body):
     assert get(encrypted, path, tls=client_tls)[:2] == (200, body)
 
 
+def test_headers_have_a_limit_under_tls(encrypted, connect, client_tls):
+    with client_tls.wrap_socket(connect(encrypted), server_hostname="127.0.0.1") as asking:
+        asking.sendall(b"GET /readyz HTTP/1.1\r\nX: " + b"x" * MAX_HEAD_BYTES)
+        assert asking.recv(65536).split()[1] == b"431"
+
+
 def test_plain_http_gets_nothing_from_a_server_of_tls(encrypted, connect):
     connection = connect(encrypted)
     connection.sendall(b"GET /readyz HTTP/1.1\r\n\r\n")

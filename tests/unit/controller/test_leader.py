@@ -122,6 +122,7 @@ def test_the_first_gets_the_lease_from_when_it_asked(api, start, time, seconds, 
     api.fault = lambda method, _: time.step(seconds) if method == "POST" else None
     first = start("a")
     assert (first.leads, max(0, first.elector.write_seconds()), holder(api)) == (leads, left, "a")
+    assert lease(api)["acquireTime"].endswith(".000000Z"), "Go wants six digits"
 
 
 LEASES = {

@@ -48,6 +48,11 @@ def test_a_frame_beyond_all_bounds_is_refused():
         list(split_frames([(MAX_FRAME_BYTES + 1).to_bytes(4, "big")]))
 
 
+def test_a_bookmark_has_its_version():
+    event = decode_event(BOOKMARK)
+    assert (event["type"], event["object"]["metadata"]) == ("BOOKMARK", {"resourceVersion": "42"})
+
+
 def test_an_error_is_a_status():
     causes = field(4, field(1, "ResourceVersionTooLarge") + field(2, "too large"))
     status = field(3, "too old") + field(4, "Expired") + field(5, causes + field(5, 7))

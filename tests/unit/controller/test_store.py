@@ -136,6 +136,8 @@ def test_a_list_of_one_namespace_leaves_the_others_and_their_version():
     assert [e.key for e in store.replace(POD, [], "9", "other")] == [Key("other", "theirs")]
     assert store.entry(POD, Key("ns", "mine"))
     assert (store.version(POD, "ns"), store.version(POD, "other")) == (2, 9)
+    store.advance(POD, "30", "other")
+    assert (store.version(POD, "ns"), store.version(POD, "other")) == (2, 30)
 
 
 def test_what_was_handed_out_does_not_change(store):

@@ -62,6 +62,8 @@ def test_the_difference_alone_is_installed(made):
 def test_the_former_environment_may_be_pruned_meanwhile(made, monkeypatch):
     """Once its files are linked, nothing more is taken from it."""
     _, former = made
+    kept = former.with_name("kept")
+    shutil.copytree(former, kept, symlinks=True)
 
     def prune_and_run(*args: Any) -> tuple[int, str]:
         shutil.rmtree(former, ignore_errors=True)
@@ -73,6 +75,7 @@ def test_the_former_environment_may_be_pruned_meanwhile(made, monkeypatch):
     assert not former.exists()
     assert modules(new)["changed"] == "version = '2.0'"
     assert (new / "bin" / "kept").exists()
+    kept.rename(former)
 
 
 def test_a_locked_file_is_complete(tmp_path, monkeypatch):

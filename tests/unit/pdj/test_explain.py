@@ -271,6 +271,8 @@ class Queues(Cluster):
                 f"{OF_NAMESPACE}/localqueues/team": {"spec": {"clusterQueue": "lender"}},
                 f"{VISIBILITY}/localqueues/team/pendingworkloads": places,
             }
+        else:
+            self.objects = {f"{OWN_WORKLOADS}/{WORKLOAD}": Forbidden("")}
         self.visible: tuple[str, ...] = (OWN_WORKLOADS,)
         self.holders = 1
 

@@ -507,7 +507,7 @@ def test_without_the_flag_pods_are_the_same(world, kueue):
     assert manifests[0] == manifests[1]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(10))
 def test_killed_at_any_write_it_goes_on(seed):
     """With one Workload; the invariants see that no pod is made, or left, without quota."""
     rolls = random.Random(seed)

@@ -72,6 +72,8 @@ def test_child_that_is_deleted_comes_back(world, kind):
     (after,) = world.of_kind(kind)
     assert name_of(after) == name_of(before)
     assert (after.get("spec"), after.get("data")) == (before.get("spec"), before.get("data"))
+    assert after["metadata"]["labels"] == before["metadata"]["labels"]
+    assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
 
 
 def test_foreign_object_is_left_alone(world):

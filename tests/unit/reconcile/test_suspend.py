@@ -18,6 +18,10 @@ def test_job_created_suspended_makes_nothing(world):
     assert world.condition("Suspended")["status"] == "True"
     assert "startTime" not in world.status()
     assert [outcome.kind for outcome in world.counted] == ["created"]
+    world.edit_spec(suspend=False)
+    world.run()
+    assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
+    assert "restartCount" not in world.status()
 
 
 def test_suspended_job_gives_its_slots_back_and_resumes_uncharged_as_its_spec_is_then(world):
