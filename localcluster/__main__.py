@@ -32,10 +32,10 @@ FIELDS = {
     "host_path_root": "host_path_root",
 }
 EXPOSURE = """\
-Pods are processes of yours: run manifests that you trust. This machine's folders are their image:
-they read what you may read, and what they write goes with them. A hostPath volume is the machine's
-own folder, and what is written there stays; --host-path-root puts another folder in its place. A
-subPath follows symbolic links, also those that pods have made, to any folder of the machine.
+Pods are processes of yours: run only manifests that you trust. This machine's folders are their
+image: they read what you may read, and what they write is removed with them. A hostPath volume is
+the machine's own folder, and what is written there stays; --host-path-root puts another folder in
+its place. A subPath follows symbolic links, also those that pods have made, to any folder.
 """
 
 
@@ -68,26 +68,26 @@ def _parser() -> argparse.ArgumentParser:
     up = add("up", help=start, epilog=EXPOSURE, parents=[named, sized])
     up.add_argument("--build-only", action="store_true", help="build the binaries, start nothing")
     up.set_defaults(command=_up)
-    stop = "stop it and remove everything that belongs to it"
+    stop = "stop the cluster and remove everything that belongs to it"
     add("down", help=stop, parents=[named]).set_defaults(command=_down)
     _add_image_commands(add("images", help="the folders that image names stand for"), named)
     throw_away = "run manifests to their end in a throw-away cluster"
     run = add("run", help=throw_away, epilog=EXPOSURE, parents=[sized])
     run.add_argument("files", nargs="+", metavar="FILE", help="manifest, created in this order")
-    beside = "a command to run beside, with KUBECONFIG set (repeatable)"
+    beside = "a command to run meanwhile, with KUBECONFIG set (repeatable)"
     run.add_argument("--with", dest="beside", action="append", default=[], help=beside)
     run.add_argument(
         "--timeout",
         type=float,
         default=600,
-        help="the longest time for all, in seconds (%(default)s)",
+        help="how many seconds all objects may take to end (%(default)s)",
     )
     run.set_defaults(command=_run)
-    path = "print the path of its kubeconfig"
+    path = "print the path of the cluster's kubeconfig"
     add("kubeconfig", help=path, parents=[named]).set_defaults(command=_kubeconfig)
-    unused = "remove builds and environments from the cache that were not used for a while"
+    unused = "remove cached builds and environments that were not used for a while"
     old = add("prune", help=unused, description=unused)
-    days = "for how many days they were not used (%(default)s)"
+    days = "remove those not used for this many days (%(default)s)"
     old.add_argument("--days", type=_days, default=30, help=days)
     old.set_defaults(command=_prune)
     return parser
@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_image_commands(parser: argparse.ArgumentParser, named: argparse.ArgumentParser) -> None:
     add = parser.add_subparsers(required=True, metavar="COMMAND").add_parser
-    program = "let an image name stand for a folder, which pods see a copy of as /workspace"
+    program = "let an image name stand for a folder; pods see a copy of it as /workspace"
     new = add("add", help=program, description=program, parents=[named])
     new.add_argument("image", type=_named_folder, metavar="NAME=FOLDER")
     packages = "packages that pip installs for this image only, besides PaddlePaddle"
@@ -104,7 +104,7 @@ def _add_image_commands(parser: argparse.ArgumentParser, named: argparse.Argumen
     old = add("remove", help="remove an image that was added", parents=[named])
     old.add_argument("image", metavar="NAME")
     old.set_defaults(command=_remove_image)
-    add("list", help="name, folders, packages and table of each", parents=[named]).set_defaults(
+    add("list", help="print images with their folders and tables", parents=[named]).set_defaults(
         command=_list_images
     )
 
@@ -117,14 +117,14 @@ def _named_folder(text: str) -> tuple[str, Path]:
 
 
 def _name(text: str) -> str:
-    # It names a folder that `down` removes.
+    # `down` removes the folder of this name.
     if not re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", text):
         raise argparse.ArgumentTypeError(f"not made of a-z, 0-9 and -: {text}")
     return text
 
 
 def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
-    # What is not given is absent, so that `up` knows what was asked for.
+    # An option that is not given is absent, so that `up` knows which were given.
     add, usual = partial(parser.add_argument, default=argparse.SUPPRESS), ClusterConfig()
     many: dict[str, Any] = {"action": "append"}
     capacity = "the resources of each node: cpu=8,memory=16Gi,nvidia.com/gpu=4"
@@ -166,7 +166,7 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
         given["labels"] = {k: v for pairs in given["labels"] for k, v in pairs.items()}
     if "images" in given:  # a daemon may read them from another folder
         given["images"] = [table.absolute() for table in given["images"]]
-        ImageTable(given["images"])  # raises where one cannot be read
+        ImageTable(given["images"])  # raises if one cannot be read
     return given
 
 
@@ -222,7 +222,7 @@ def _down(options: argparse.Namespace) -> int:
 def _add_image(options: argparse.Namespace) -> int:
     name, folder = options.image
     file = ownimages.add(options.name, name, folder, options.requirements, _tell)
-    _tell(f"{name} is {folder.absolute()} from the next pull on: {file}")
+    _tell(f"{name} stands for {folder.absolute()} from the next pull on: see {file}")
     return 0
 
 
@@ -247,7 +247,7 @@ def _kubeconfig(options: argparse.Namespace) -> int:
 
 
 def _tell(text: str) -> None:
-    # Standard output is for what a shell may evaluate.
+    # Standard output is for lines that a shell may evaluate.
     print(text, file=sys.stderr, flush=True)
 
 

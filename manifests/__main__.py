@@ -58,7 +58,7 @@ def _bases() -> dict[str, str]:
 def main() -> int:
     """Write files that are stale, or with --check fail if there are any."""
     parser = argparse.ArgumentParser(prog="python -m manifests", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail on stale files")
     check = parser.parse_args().check
     stale = {
         ROOT / name: text

@@ -52,7 +52,7 @@ class Alert:
 
 
 def _burns(rate: float, short: str, long: str) -> str:
-    """The condition that late passes use up the budget this many times too fast, over the short and
+    """The condition that late passes use up the budget `rate` times too fast, over the short and
     the long window.
     """
     return f"({LATE}{short} > {rate:g} * {{limit}} and {LATE}{long} > {rate:g} * {{limit}})"
@@ -131,7 +131,7 @@ ALERTS = (
         2 * MINUTE,
         "The PaddleJob operator is late",
         "{{ $value | humanizePercentage }} of the passes come more than a second late. At this "
-        "rate five days or less use up what the aim allows in 30.",
+        "rate, what the aim allows in 30 days is used up in five or less.",
         count=AIM,
     ),
     Alert(
@@ -240,7 +240,7 @@ LIMITS = {
     for alert in ALERTS
     if alert.limit is not None
 }
-"""What the chart's values set: seconds, numbers, and shares of the passes."""
+"""The limits that the chart's values set: seconds, numbers, and shares of the passes."""
 
 
 def build_rules(scale: float = 1.0) -> Raw:

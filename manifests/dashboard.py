@@ -1,7 +1,7 @@
 """The dashboard, made with Grafana's own builders. Its panels are listed here and nowhere else.
 
-The dashboard's variable chooses a job of Prometheus. A value that all replicas report is shown
-once, the highest.
+The dashboard's variable chooses a job of Prometheus. If all replicas report a value, the highest
+is shown.
 """
 
 import itertools
@@ -28,7 +28,7 @@ TITLE = "PaddleJobs"
 UID = "paddlejobs"
 OURS = 'controller="paddlejob"'
 WIDTH, HEIGHT = 8, 8
-"""Three panels in a row of 24."""
+"""Three panels in a row of 24 columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
     "Jobs": (
         _panel("Jobs by phase", "short", _there_are("paddlejob_jobs", "phase"), "{{phase}}"),
         _panel(
-            "Jobs by mode that have not ended",
+            "Jobs that have not ended, by mode",
             "short",
             _there_are("paddlejob_jobs", "mode", 'phase!~"Completed|Failed"'),
             "{{mode}}",
@@ -242,7 +242,7 @@ def render_dashboard() -> str:
     whole = json.loads(json.dumps(made.build(), cls=JSONEncoder))
     for variable in whole["templating"]["list"]:
         for name in [name for name in variable if name.startswith("auto")]:
-            del variable[name]  # the builders write what intervals alone have
+            del variable[name]  # the builders write fields that only interval variables have
     return json.dumps(whole, sort_keys=True, indent=2) + "\n"
 
 

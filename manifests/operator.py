@@ -162,7 +162,7 @@ def _container(variant: Variant) -> Raw:
         "image": IMAGE,
         "args": [
             *scope,
-            # Its own address and no other: on the hosts' network too, two never meet on a port.
+            # The pod's own address and no other, also on the hosts' network.
             f"--health-probe-bind-address={HEALTH_ADDRESS}",
             "--leader-elect",
             f"--metrics-bind-address={METRICS_ADDRESS}",

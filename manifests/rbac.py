@@ -16,7 +16,7 @@ from api.objects import Raw
 
 READ = ("list", "watch")
 CHILD = ("create", "delete", "get", "list", "watch")
-"""`get` is for a name that is taken: does the object belong to this job?"""
+"""`get` is to check whether an object with a taken name belongs to this job."""
 
 Table = tuple[tuple[str, str, tuple[str, ...]], ...]
 """Group, resource, verbs."""
@@ -32,10 +32,10 @@ RULES: Table = (
     (VOLCANO_API_VERSION.partition("/")[0], "podgroups", (*CHILD, "patch")),
     (GANG_API_VERSION.partition("/")[0], "podgroups", CHILD),
 )
-"""In every namespace whose jobs the operator runs."""
+"""Granted in every namespace whose jobs the operator runs."""
 
 CLUSTER_RULES: Table = (("", "nodes", READ),)
-"""Only where the operator runs the jobs of all namespaces: pods on lost nodes are found by it."""
+"""Granted only if the operator runs the jobs of all namespaces, to find pods on lost nodes."""
 
 KUEUE_API_GROUP = KUEUE_API_VERSION.partition("/")[0]
 KUEUE_RULES: Table = (
@@ -45,19 +45,19 @@ KUEUE_RULES: Table = (
     (KUEUE_API_GROUP, "workloadpriorityclasses", ("get",)),
     ("scheduling.k8s.io", "priorityclasses", ("get",)),
 )
-"""In the whole cluster, only with --kueue: flavors and classes belong to no namespace."""
+"""Granted in the whole cluster, only with --kueue: flavors and classes have no namespace."""
 
 PROGRESS_RULES: Table = (("", "pods/log", ("get",)),)
-"""In every namespace whose jobs the operator runs, only with --progress."""
+"""Granted in every namespace whose jobs the operator runs, only with --progress."""
 
 LEASE_RULES: Table = (("coordination.k8s.io", "leases", ("create", "get", "update")),)
-"""In the operator's own namespace: leader election."""
+"""Granted in the operator's own namespace, for leader election."""
 
 REVIEW_RULES: Table = (
     ("authentication.k8s.io", "tokenreviews", ("create",)),
     ("authorization.k8s.io", "subjectaccessreviews", ("create",)),
 )
-"""In the whole cluster, only with --metrics-secure: to check who reads the metrics."""
+"""Granted in the whole cluster, only with --metrics-secure: to check who reads the metrics."""
 
 METRICS_PATH = "/metrics"
 

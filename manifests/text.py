@@ -30,7 +30,7 @@ _Dumper.add_representer(dict, _Dumper.represent_schema)
 
 
 def to_yaml(documents: list[Raw]) -> str:
-    """The documents, in the order of their keys."""
+    """The documents as YAML, with their keys in the order given."""
     texts = [
         yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True)
         for document in documents

@@ -1,4 +1,4 @@
-"""The same CRD for apiextensions.k8s.io/v1beta1, for Kubernetes 1.15 to 1.21.
+"""The CRD of PaddleJob in apiextensions.k8s.io/v1beta1, for Kubernetes 1.15 to 1.21.
 
 The schema has nothing that came later: no CEL rules, no defaults, no list types of server-side
 apply. The operator itself validates and fills in the defaults.
@@ -58,7 +58,7 @@ def _without_later(schema: Raw) -> Raw:
 
 
 def _is_mistaken(schema: Raw) -> bool:
-    """Whether those API servers mistake values of this field for schemas: it has a field `items`.
+    """Whether old API servers mistake values of this field for schemas: it has a field `items`.
 
     They would require a `type`, and refuse a configMap volume with items. They check only fields
     that the schema describes, so it does not describe such a field.

@@ -27,11 +27,11 @@ KINDS: dict[Any, str] = {
     Iterable: "a list of texts",
     Mapping: "a mapping with texts as keys",
 }
-"""What an argument may be, in words."""
+"""The kinds of arguments, in words for an error."""
 
 
 def check(function: Callable[..., Any], given: Mapping[str, Any]) -> argparse.Namespace:
-    """The arguments. Raises NotSendable for one that is not of the kind that the function says."""
+    """The arguments by name. Raises NotSendable for one that does not fit its type hint."""
     hinted = get_type_hints(function)
     for name, hint in hinted.items():
         hints = get_args(hint) if isinstance(hint, UnionType) else (hint,)
@@ -81,7 +81,7 @@ def build_training(given: argparse.Namespace) -> Raw:
 
 
 def pack(given: argparse.Namespace, files: Files | None = None) -> Bundle | None:
-    """What these arguments of `Client.train` send, with more files; see Parcel."""
+    """Pack what these arguments of `Client.train` send, and `files`; see Parcel."""
     include = [given.include] if isinstance(given.include, str) else [*given.include]
     wanted, folder = given.requirements, None if given.code is None else Path(given.code)
     if wanted is not None:

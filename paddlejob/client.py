@@ -27,8 +27,8 @@ class Client:
     """Makes jobs and finds them. It connects on the first call.
 
     The cluster is that of the kubeconfig (as kubectl finds it), or the one in whose pod the program
-    runs. With `local=True` it is a cluster of processes on this machine, with `nodes` nodes, which
-    ends with the client: `close` it, or use it in a `with`. For one thread.
+    runs. With `local=True` it is a cluster of processes on this machine. That one has `nodes` nodes
+    and ends with the client: `close` it, or use it in a `with`. Only one thread may use a client.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Client:
         check(Client.__init__, locals())
         self._stack = contextlib.ExitStack()
         self.close = weakref.finalize(self, self._stack.close)
-        """Close its connections, and end the local cluster, if it is one."""
+        """Close the connections, and end the local cluster, if there is one."""
         where = {"kubeconfig": kubeconfig and str(kubeconfig), "context": context}
         if local:
             from paddlejob.local import start
@@ -66,13 +66,13 @@ class Client:
 
     @property
     def namespace(self) -> str:
-        """The namespace of its jobs. Raises NoCluster without one."""
+        """The namespace of its jobs. Raises NoCluster if no cluster is found."""
         with translating(NoCluster):
             return self._session.namespace
 
     @property
     def api(self) -> ApiClient:
-        """Requests to the cluster, as the tools send them. Raises NoCluster without one."""
+        """The tools' own client for requests. Raises NoCluster if no cluster is found."""
         with translating(NoCluster):
             return self._session.client
 
@@ -140,8 +140,8 @@ class Client:
 
         `image` needs Python and PaddlePaddle; pip installs `requirements` (lines, or a file) before
         the start, from `index_url`. `name` is by default the function's; `ps` are parameter
-        servers; `resources` the limits of each pod, {"nvidia.com/gpu": 8}; `queue` is one of
-        Volcano; `backoff_limit` counts charged restarts; `launcher=False` runs the function
+        servers; `resources` are the limits of each pod, {"nvidia.com/gpu": 8}; `queue` is one of
+        Volcano; `backoff_limit` limits charged restarts; `launcher=False` runs the function
         without paddle.distributed.launch. `replace` deletes a job of the same name first.
         Raises NotSendable, with the name and the line, before anything is sent.
         """

@@ -14,7 +14,7 @@ __all__ = [
 ]
 
 OVER_QUOTA = "exceeded quota"
-"""How the API server's admission words a used-up quota."""
+"""The API server's words for a used-up quota."""
 
 
 class PaddleJobError(Exception):

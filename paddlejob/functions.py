@@ -59,7 +59,7 @@ def pack_function(function: Callable[..., Any], args: Mapping[str, Any]) -> dict
 
 
 def pack_reference(name: str, folder: Path, args: Mapping[str, Any]) -> dict[str, bytes]:
-    """The same for `module:function` of a folder that is sent unchanged. Raises NotSendable."""
+    """The files that call `module:function` of a folder, which is sent too. Raises NotSendable."""
     module, _, function = name.partition(":")
     if not all(map(str.isidentifier, (function, *module.split(".")))):
         raise NotSendable(f"{name!r} is not module:function")
@@ -94,7 +94,7 @@ def _files(source: str, name: str, args: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def _odd_keys(value: Any) -> Iterator[Any]:
-    """The keys in it that JSON would silently turn into text."""
+    """The keys in the value that JSON would silently turn into text."""
     if isinstance(value, Mapping):
         yield from (key for key in value if not isinstance(key, str))
         value = tuple(value.values())
@@ -128,7 +128,7 @@ def _refuse_kind(function: Callable[..., Any]) -> FunctionType:
 
 
 def _at(thing: Any) -> str:
-    """`, line 12` of a function, of a partial's, or of an object's class; empty if unknown."""
+    """`, line 12` of a function, or of the one that a partial or object calls; empty if unknown."""
     thing = getattr(thing, "func", thing)
     code = getattr(thing, "__code__", None) or getattr(type(thing).__call__, "__code__", None)
     try:
@@ -138,16 +138,16 @@ def _at(thing: Any) -> str:
 
 
 def _read_source(function: FunctionType) -> tuple[str, ast.FunctionDef, int]:
-    """The source as a program, its definition, and the line of its file before the program's."""
+    """The source as a program, its definition, and how many lines of the file come before it."""
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError, SyntaxError, IndexError):
         raise NotSendable(
-            f"{function.__name__}{_at(function)}: its source is not there: write it to a file"
+            f"{function.__name__}{_at(function)}: its source cannot be found: write it to a file"
         ) from None
     text = "".join(lines).rstrip("\n") + "\n"
     is_indented = text[:1] in " \t"
-    text = f"if True:\n{text}" if is_indented else text  # dedented, a text in it would change
+    text = f"if True:\n{text}" if is_indented else text  # dedenting could change its strings
     try:
         nodes = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef)]
     except SyntaxError:

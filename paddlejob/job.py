@@ -187,7 +187,7 @@ class Job:
     def _refuse_other(self, picture: JobPicture | None) -> None:
         if picture is not None and uid_of(picture.raw) != self._uid:
             raise PaddleJobError(
-                f"the job {self.name} has been deleted; client.job finds the other of its name"
+                f"the job {self.name} has been deleted; client.job finds the new one of that name"
             )
 
     def _has_ended(self, raw: Raw) -> bool:

@@ -58,9 +58,9 @@ class PaddleBackend(RuntimeBackend):
         return [self.get_runtime(DISTRIBUTED), self.get_runtime(SERVERS)]
 
     def get_runtime(self, name: str) -> Any:
-        """One of the two. Raises ValueError for another."""
+        """One of the two runtimes. Raises ValueError for another name."""
         if name not in (DISTRIBUTED, SERVERS):
-            raise ValueError(f"there is no runtime {name}, but {DISTRIBUTED} and {SERVERS}")
+            raise ValueError(f"there is no runtime {name}, only {DISTRIBUTED} and {SERVERS}")
         trainer = types.RuntimeTrainer(types.TrainerType.CUSTOM_TRAINER, "paddle", IMAGE)
         trainer.set_command(("python", "-m", "paddle.distributed.launch"))
         return types.Runtime(name, trainer, types.RuntimeKind.CLUSTER_TRAINING_RUNTIME)

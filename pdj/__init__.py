@@ -2,7 +2,7 @@
 
 The packages import one way: `access` (connects to an API server), `gather` (reads a job's data),
 `explain` (says why a job is in its state), `documents` (files, offline), `text` (output for a
-terminal), `ui` (the page), `commands` (one module each), and `actions`, which changes jobs.
+terminal), `ui` (the page), `commands` (a module for each), and `actions`, which changes jobs.
 `gather` knows nothing about terminals, so that other programs can show the same data.
 
 Nothing here imports the `kubernetes` package, which takes half a second, nor a library for command

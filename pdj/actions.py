@@ -17,7 +17,7 @@ def create(client: Client, job: Raw, query: Query = STRICT) -> Raw:
         return client.create(jobs_path(job["metadata"]["namespace"]), job, query)
     except AlreadyExists:
         raise
-    except Invalid as error:  # of a field that does not exist it is told without the job's name
+    except Invalid as error:  # the message on an unknown field lacks the job's name
         if not name or f'"{name}"' in error.message:
             raise
         raise Problem(f"{name}: {error.message}") from error

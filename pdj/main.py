@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has gone. Python would complain at its own end.
+        # The reader of the output has gone. Python would report that on exit.
         _print_no_more()
         return FAILED
     except OSError as error:
@@ -113,7 +113,7 @@ def build_parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
 
 
 def common_options(is_after: bool = False) -> argparse.ArgumentParser:
-    """Options of every command. After its name they have no defaults, to keep earlier values."""
+    """Options of every command. After the command they have no defaults, to keep earlier values."""
     parser = argparse.ArgumentParser(prog=PROGRAM, add_help=False, allow_abbrev=False)
     group = parser.add_argument_group("where")
     unset = argparse.SUPPRESS if is_after else None

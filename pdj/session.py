@@ -34,14 +34,14 @@ class Session:
 
     @cached_property
     def client(self) -> "Client":
-        """Requests to the cluster."""
+        """The client of the cluster."""
         from pdj.access.connection import open_client
 
         return open_client(self.target)
 
     @property
     def namespace(self) -> str:
-        """Where the command works."""
+        """The namespace in which the command works."""
         return str(self.options.namespace or self.target.namespace)
 
     def note(self, text: str) -> None:
@@ -50,5 +50,5 @@ class Session:
 
     @property
     def now(self) -> datetime:
-        """The time."""
+        """The current time."""
         return self.clock.now()

@@ -34,7 +34,7 @@ def build(target: Path) -> None:
             _copy_library(library, folder)
         (folder / "__main__.py").write_text(MAIN)
         (folder / "pdj" / VERSION_FILE).write_text(project_version())
-        # Beside their sources, where Python looks for them in a zip.
+        # Compiled files beside their sources, where Python looks for them in a zip.
         compileall.compile_dir(folder, quiet=1, legacy=True, stripdir=name)
         zipapp.create_archive(folder, target, INTERPRETER, compressed=True)
     target.chmod(0o755)

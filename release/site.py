@@ -1,7 +1,7 @@
 """`python -m release.site FOLDER`: the sources from which zensical makes a site, for `make site`.
 
 The README becomes the first page. Links to files outside of docs/ lead to the repository that
-REPOSITORY names, such as https://github.com/you/your-fork; without one, their text stays.
+REPOSITORY names, such as https://github.com/you/your-fork; without it, only their text stays.
 """
 
 import os

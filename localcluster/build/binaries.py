@@ -13,7 +13,7 @@ KUBERNETES_VERSION = "v1.36.3"
 
 
 def ensure_binaries(report: Report = print) -> Path:
-    """Return the folder of the five binaries. Builds missing ones and reports progress."""
+    """Return the folder of the five binaries. Builds missing ones, unless the user supplies all."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if not assets:
         return ensure_built(PINS, report)
@@ -33,7 +33,7 @@ def is_pinned_version(folder: Path) -> bool:
 
 
 def version_values() -> tuple[str, ...]:
-    """Linker values that set the programs' version, which only a git checkout would supply."""
+    """Linker values that set the programs' version: only a build in git sets it by itself."""
     major, minor, _ = parse_version(KUBERNETES_VERSION)
     package = "k8s.io/component-base/version"
     return (

@@ -6,7 +6,7 @@ image with requirements of its own gets an environment on top of a shared one, w
 its name also depends on the interpreter and on the requirements.
 
 A new environment starts as a copy of the most similar one, in which pip installs and removes the
-difference. The files of both are the same until pip replaces one: it never writes into a file.
+difference. Both share their files by hard links: pip replaces a file, and never writes into one.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ SHARED = frozenset({"examples"})
 READY_MARK = ".ready"
 BASE_FILE = "base.pth"
 WHEELS = ("--only-binary=:all:", "--no-binary=etcd3")
-"""Nothing is compiled, so a Python without wheels fails at once. etcd3 is pure and has no wheel."""
+"""pip compiles nothing: a missing wheel is an error. etcd3, pure Python, has no wheel."""
 REMOVE_UNWANTED = """
 import subprocess, sys
 from importlib.metadata import distributions
@@ -52,17 +52,17 @@ while todo:
 if gone := own.keys() - {name for name, _ in seen}:
     sys.exit(subprocess.call([sys.executable, "-m", "pip", "uninstall", "--quiet", "--yes", *gone]))
 """
-"""What nothing requires any more goes; arguments: the folder of the packages, the requirements."""
+"""Uninstalls what nothing requires. Arguments: the folder of the packages, the requirements."""
 UNREACHABLE = re.compile(r"Retrying .* after connection broken by '(\w+)")
 NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to build an environment: pip's arguments and the folder in which it runs.
+    """How to build an environment: pip's arguments, `wanted`, and the folder in which pip runs.
 
-    The packages of `base` are visible in it. `name` is shown to people; `python` builds it. `lines`
-    are the requirements, if they name packages alone: only these are compared with others.
+    An environment sees the packages of its `base`. `name` is shown to people; `python` builds it.
+    `lines` are the requirements, if they name packages alone: only these are compared with others.
     """
 
     name: str
@@ -117,14 +117,14 @@ def packages_path(name: str, requirements: Path) -> Path:
 
 
 def has_packages(name: str, requirements: Path) -> bool:
-    """Whether that environment is complete."""
+    """Whether the environments of `ensure_packages` are complete."""
     return is_ready(name) and (packages_path(name, requirements) / READY_MARK).exists()
 
 
 def ensure_packages(name: str, requirements: Path, report: Report = print) -> list[Path]:
     """Build the shared environment and the one for these requirements; return both folders.
 
-    A file with a hash in each line is complete: what its packages ask for besides is left out.
+    If each line has a hash, pip installs only the packages listed, without their dependencies.
     Raises LocalClusterError with pip's message.
     """
     base = ensure_environment(name, report)
@@ -143,7 +143,7 @@ def ensure_installed(path: Path, recipe: Recipe, report: Report) -> Path:
         with FileLock(path.parent / f"{path.name}.lock"):
             if not (path / READY_MARK).exists():
                 _make(path, recipe, report)
-    os.utime(path)  # used today: prune.py
+    os.utime(path)  # prune.py keeps what was used lately
     return path
 
 
@@ -200,7 +200,7 @@ def _install(path: Path, recipe: Recipe, report: Report) -> None:
 
 
 def _similar(path: Path, recipe: Recipe) -> Path | None:
-    """The environment for this Python and base that has the most requirements of these."""
+    """The environment with this Python and base that shares the most requirements, if any."""
     found: dict[int, Path] = {}
     for mark in path.parent.glob(f"{path.name.rpartition('-')[0]}-{'?' * 12}/{READY_MARK}"):
         with contextlib.suppress(OSError):
@@ -214,7 +214,7 @@ def _similar(path: Path, recipe: Recipe) -> Path | None:
 
 
 def _start_from(former: Path, path: Path, recipe: Recipe) -> list[str]:
-    """Link the packages of an environment; returns the names of those that are to change."""
+    """Hard-link the packages of an environment; returns the names of those to uninstall."""
     own = {"bin", "pyvenv.cfg", READY_MARK}  # these name the folder, or are written by venv
     shutil.copytree(
         former,
@@ -249,7 +249,7 @@ def _take_programs(base: Path, own: Path) -> None:
 
 
 def _run(command: Sequence[str], recipe: Recipe, report: Report) -> None:
-    environment = {**os.environ, "TMPDIR": tempfile.gettempdir()}  # ours, with all that is left
+    environment = {**os.environ, "TMPDIR": tempfile.gettempdir()}  # host.py sets and removes it
     code, output = run_to_end(command, recipe.name, report, recipe.folder, environment)
     if code:
         raise LocalClusterError(_explain(recipe, output))

@@ -79,7 +79,7 @@ def ensure_built(pins: Pins, report: Report = print) -> Path:
         _build_missing(pins, folder, report)
     if missing := [path for path in pins.files if not pins.file(path).exists()]:
         _copy(pins, missing, _module_folder(pins, report))
-    os.utime(pins.home())  # used today: prune.py
+    os.utime(pins.home())  # prune.py keeps what was used lately
     return folder
 
 
@@ -94,7 +94,7 @@ def _module_folder(pins: Pins, report: Report) -> Path:
         text=True,
     )
     if answer.returncode:
-        raise BuildError(f"no files of {pins.module}: {(answer.stderr + answer.stdout).strip()}")
+        raise BuildError(f"cannot fetch {pins.module}: {(answer.stderr + answer.stdout).strip()}")
     return Path(json.loads(answer.stdout)["Dir"])
 
 

@@ -27,7 +27,7 @@ def find_go(minimum: str, report: Report) -> Path:
 
 
 def is_new_enough(go: str, minimum: str) -> bool:
-    """Whether this program is a Go of at least the version."""
+    """Whether this program is a Go of at least the minimum version."""
     try:
         version = subprocess.run(
             [go, "env", "GOVERSION"],
@@ -42,6 +42,6 @@ def is_new_enough(go: str, minimum: str) -> bool:
 
 
 def parse_version(text: str) -> tuple[int, ...]:
-    """`go1.26.8`, `1.26` or `go1.27rc1` as numbers that compare; no version is the lowest."""
+    """`go1.26.8`, `1.26` or `go1.27rc1` as numbers to compare; () for a text without a version."""
     match = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
     return tuple(int(part or 0) for part in match.groups()) if match else ()

@@ -31,7 +31,7 @@ SERVED_ROLES = {"ps", "heter"}
 
 DEFAULT_TABLE = Path(__file__).parents[1] / "images.yaml"
 FIELDS = {"folders", "workdir", "command", "args", "environment", "requirements", "env"}
-# The reference grammar of container registries: host, path of lower-case names, tag, digest.
+# The grammar of an image reference: registry's host, path of lower-case names, tag, digest.
 NAME = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
 REFERENCE = re.compile(
     r"(?P<repository>(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?/)?"
@@ -42,7 +42,7 @@ REFERENCE = re.compile(
 
 @dataclass(frozen=True)
 class Image:
-    """One entry of the image table; `folders` by their paths in the container.
+    """One entry of the image table; `folders` are by their paths in the container.
 
     `command` is the image's entry point, `args` its default arguments: a container's own command or
     args replace them.
@@ -86,7 +86,7 @@ class Image:
         return self.environment in SHARED
 
     def programs(self, folders: list[Path]) -> Path | None:
-        """The folders to put first in PATH."""
+        """The folder to put first in PATH, if any."""
         if self.environment == "cluster":
             return folders[0]
         return folders[0] / "bin" if folders else None
@@ -101,11 +101,11 @@ def repository_of(name: str) -> str | None:
 
 
 class ImageTable:
-    """Tables in order of precedence, the project's own last. Any thread may ask."""
+    """Tables in order of precedence, the project's own last. Any thread may use it."""
 
     def __init__(self, files: list[Path]) -> None:
         self._files = [*files, DEFAULT_TABLE]
-        self.entries()  # a table that cannot be read is told at once
+        self.entries()  # raises now if a table cannot be read
 
     def find(self, name: str) -> Image | None:
         """The image, or None if no table has it. Raises LocalClusterError."""

@@ -1,4 +1,4 @@
-"""Removes builds and environments from the cache that nothing has used for a while.
+"""Removes from the cache the builds and environments that were not used for a while.
 
 Each pin and each list of requirements has a folder of its own there, so a change leaves the former
 one behind.
@@ -15,7 +15,7 @@ DAY_SECONDS = 86_400.0
 
 
 def prune(days: float) -> Iterator[tuple[str, int]]:
-    """Remove each folder that was not used for so many days; yields its name and its bytes."""
+    """Remove folders not used for this many days; yields each one's name and size in bytes."""
     oldest = clock.now() - days * DAY_SECONDS
     for folder in sorted(cache_folder().glob("[!.]*/")):
         if folder.stat().st_mtime < oldest and not folder.is_symlink():

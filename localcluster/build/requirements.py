@@ -99,7 +99,7 @@ def _versions(place: Path) -> Iterator[bytes]:
 def _version(file: Path, root: Path) -> bytes:
     try:
         seen = file.stat()
-    except OSError:  # a link to nowhere, or one that has just gone
+    except OSError:  # a link to nowhere, or a file that has just gone
         return os.fsencode(file.relative_to(root))
     return os.fsencode(file.relative_to(root)) + b" %d %d" % (seen.st_size, seen.st_mtime_ns)
 

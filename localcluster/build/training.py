@@ -74,12 +74,12 @@ class Training:
 
 
 def written(python: Interpreter) -> str:
-    """A version of Python as text: 3.11."""
+    """An interpreter's version as text: 3.11."""
     return ".".join(map(str, python.version))
 
 
 def either(paddle: Paddle) -> str:
-    """The Python versions as a phrase: "3.11 or 3.12"."""
+    """The Python versions as a phrase: "Python 3.12 or Python 3.11"."""
     return " or ".join(f"Python {major}.{minor}" for major, minor in reversed(paddle.pythons))
 
 
@@ -129,7 +129,7 @@ def find(version: Version) -> Interpreter | None:
 
 
 def ask(program: str) -> Interpreter | None:
-    """Ask a program for its version and prefix; a version manager's shim may print nothing."""
+    """Ask a program for its version and prefix; None without an answer, as of a shim."""
     try:
         command = [program, "-I", "-c", QUESTION]
         told = subprocess.run(command, capture_output=True, timeout=ANSWER_SECONDS, check=True)

@@ -1,8 +1,8 @@
 """Follows a collection of the API server: one thread lists, watches and calls back.
 
 Callbacks run in the informer's thread, one at a time: first `on_replace` with all objects of a
-list, then `on_event` for each change. A lost connection resumes at the last version seen; a version
-that the server no longer knows (410) lists again.
+list, then `on_event` for each change. A lost connection resumes at the last version seen; if the
+server no longer knows that version (410), the informer lists again.
 """
 
 import random
@@ -49,11 +49,11 @@ class Informer(threading.Thread):
                 self._follow()
                 continue
             except ApiError as error:
-                if error.code:  # somebody answers
+                if error.code:  # the server has answered
                     print(f"cannot follow {self._path}: {error}", flush=True)
                 if isinstance(error, Gone):
                     self._version = ""
-            except Exception:  # a callback's: one bad object must not end the watch for all
+            except Exception:  # of a callback: one bad object must not end the watch for all
                 traceback.print_exc()
                 self._version = ""
             delay = BACKOFF_SECONDS[min(self._failures, len(BACKOFF_SECONDS) - 1)]
@@ -82,7 +82,7 @@ class Informer(threading.Thread):
         }
         stream = self._stream = self._client.stream(self._path, query, WATCH_SECONDS + 30.0)
         try:
-            if self._stopping.is_set():  # stop() has come too early to close it
+            if self._stopping.is_set():  # stop() came before there was a stream to close
                 return
             for event in read_events(stream):
                 self._take(event["type"], event["object"])

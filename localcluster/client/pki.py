@@ -40,7 +40,7 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _name("localcluster-ca")
         constraint = x509.BasicConstraints(ca=True, path_length=None)
-        # Python 3.13 asks a CA for it.
+        # Python 3.13 rejects a CA without it.
         usage = x509.KeyUsage(
             key_cert_sign=True,
             crl_sign=True,

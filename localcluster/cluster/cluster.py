@@ -33,13 +33,13 @@ NETWORK_PROGRAM = (sys.executable, "-m", "localcluster.node.runtime.fabric")
 NETWORK_FILE = "network.json"
 NODE_PROGRAM = (sys.executable, "-m", "localcluster.node")
 NOT_READY_TAINT = "node.kubernetes.io/not-ready"
-STOP_GRACE_SECONDS = 2.0  # an API server with open watches takes all that it gets
+STOP_GRACE_SECONDS = 2.0  # an API server with open watches uses all of it
 NODE_GRACE_SECONDS = 5.0
 TOKEN_SECONDS = 24 * 3600
 
 
 def check_platform() -> None:
-    """Raise unless this is Linux."""
+    """Raise LocalClusterError unless this is Linux."""
     if sys.platform != "linux":
         raise LocalClusterError(
             "the local cluster needs Linux (loopback addresses and mount namespaces); "
@@ -83,7 +83,7 @@ class Cluster:
             raise
 
     def stop_all(self) -> None:
-        """Stop nodes, then components; returns when no process is left. Harmless twice."""
+        """Stop nodes, then components; returns when no process is left. May be called twice."""
         for name in [name for name in self._processes if name not in (*COMPONENTS, NETWORK)]:
             self._processes.stop(name)
         self._processes.stop(NETWORK)
@@ -149,7 +149,7 @@ class Cluster:
             **os.environ,
             "KUBECONFIG": str(kubeconfig or self.kubeconfig),
             "TMPDIR": str(self.folder),
-            # Of this cluster alone, since ports come back.
+            # A cache per cluster: another one may get the same port.
             "KUBECACHEDIR": str(self.folder / "kubectl-cache"),
             "PATH": f"{self.bin_dir}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         }
@@ -200,7 +200,7 @@ class Cluster:
         self._processes.stop(name, STOP_GRACE_SECONDS)
 
     def start_component(self, name: str, wait: bool = True) -> None:
-        """Start a stopped or dead component (on its old port) or node, and wait for it."""
+        """Start a stopped or dead component (on its old port) or node; by default wait for it."""
         deadline = clock.monotonic() + self.config.start_timeout_seconds
         if name in COMPONENTS:
             self.plane.start_component(name)
@@ -216,7 +216,7 @@ class Cluster:
 
     @property
     def plane(self) -> ControlPlane:
-        """The control plane. Raises if it is not running."""
+        """The control plane. Raises LocalClusterError if it is not running."""
         if self._plane is None:
             raise LocalClusterError("the cluster is not running")
         return self._plane
@@ -267,7 +267,7 @@ class Cluster:
         )
 
     def _node_config(self) -> ClusterConfig:
-        """The configuration for processes that work in other folders and report to nobody."""
+        """The configuration for the nodes' processes: absolute paths, and reports are printed."""
         config = self.config
         return replace(
             config,

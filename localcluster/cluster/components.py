@@ -31,7 +31,7 @@ rules:
 # EndpointSlices refuse the loopback addresses that pods have here.
 LEFT_OUT = ("endpoint", "endpointslice", "endpointslicemirroring")
 # Gangs without a scheduler of their own: PodGroup in scheduling.k8s.io/v1alpha2, since 1.36. Other
-# versions, from KUBEBUILDER_ASSETS, do not start with these.
+# versions, from KUBEBUILDER_ASSETS, do not start with these flags.
 GANG_FLAGS = (
     "--feature-gates=GenericWorkload=true,GangScheduling=true",
     "--runtime-config=scheduling.k8s.io/v1alpha2=true",
@@ -60,7 +60,7 @@ def command_lines(
 
 
 def with_further(own: Sequence[str], further: Sequence[str]) -> list[str]:
-    """Replace the component's own arguments by these; given twice, some flags would add up."""
+    """Add `further` in place of own flags of the same name: given twice, some would add up."""
     given = {each.partition("=")[0] for each in further}
     return [*(each for each in own if each.partition("=")[0] not in given), *further]
 

@@ -8,7 +8,7 @@ from localcluster.machine.report import Report
 
 SPARE_NODES = 4
 CONFIG_RETRY_SECONDS = 10.0
-"""A kubelet's: `backOffPeriod` in its kubelet.go."""
+"""As in a kubelet: `backOffPeriod` in its kubelet.go."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class ClusterConfig:
 
     `state_dir` is private to the cluster: it is wiped at the start, and keeps the logs and the
     audit log after the stop. Without one, a temporary folder is used, and removed at the stop.
-    `images` are image tables (the node's own, if empty); `taints` are `key=value:effect`.
+    `images` are image tables besides the project's own; `taints` are `key=value:effect`.
     `nfs_root` has the content of NFS volumes, as <server>/<path> (by default a folder of the run),
     and `host_path_root` the folders that pods see as the host's (by default the machine's). With
     `pod_networks` each pod has its own network, if this machine allows it. `backoff_seconds` is the

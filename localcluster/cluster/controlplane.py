@@ -70,7 +70,7 @@ class ControlPlane:
         self.client = Client(self._address_of(API_SERVER, self.token))
 
     def start(self, deadline: float) -> None:
-        """Start all components and wait until they are ready. StartError names one that is not."""
+        """Start all components and wait for them. Raises StartError, naming one that is not up."""
         self.start_component(ETCD)
         self.start_component(API_SERVER)
         self.wait_ready(API_SERVER, deadline)
@@ -113,12 +113,12 @@ class ControlPlane:
         return write_kubeconfig(path, self.server, self._authority.certificate, token)
 
     def write_node_kubeconfig(self, path: Path, node: str) -> Path:
-        """A kubeconfig for a kubelet, with the identity that kubelets have."""
+        """Write a kubeconfig for a node, with the identity of that node's kubelet."""
         return self.write_kubeconfig(path, self._tokens[f"{NODE_PREFIX}{node}"])
 
     def _is_ready(self, name: str) -> bool:
         if name == ETCD:
-            return True  # the API server's readiness tells
+            return True  # the API server is ready only if etcd is
         content = NAMESPACE_CONTENT if name == CONTROLLER_MANAGER else ()
         with Client(self._address_of(name), HEALTH_SECONDS) as client:
             # The scheduler has no /readyz before 1.31.

@@ -1,1 +1,1 @@
-"""The user's commands: run clusters by name, change their images, run manifests in one."""
+"""The user's commands: run clusters by name, change their images, run manifests in a cluster."""

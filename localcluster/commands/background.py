@@ -40,7 +40,7 @@ RESTART_SECONDS = 10.0
 
 
 def kubeconfig_of(name: str) -> Path:
-    """The kubeconfig of a running cluster. Raises if it is not ready."""
+    """The kubeconfig of a running cluster. Raises LocalClusterError if it is not ready."""
     if running_pid(name) is None:
         raise LocalClusterError(
             f"no cluster {name} is running; start it: python -m localcluster up"
@@ -63,7 +63,7 @@ def running_pid(name: str) -> int | None:
 
 
 def start(name: str, config: ClusterConfig, report: Report) -> bool:
-    """Start a daemon and print its progress until its cluster is ready; False if it already runs.
+    """Start a daemon and report its progress until its cluster is ready; False if one runs already.
 
     Raises StartError.
     """
@@ -90,7 +90,7 @@ def start(name: str, config: ClusterConfig, report: Report) -> bool:
 
 
 def stop(name: str, report: Report) -> bool:
-    """End the cluster and remove its folder; False when there was none."""
+    """End the cluster and remove its folder; False if it was not running."""
     with _command_lock(report):
         pid = running_pid(name)
         if pid is not None:
@@ -117,7 +117,7 @@ def _is_ready(name: str) -> bool:
 
 
 def _is_running(name: str, timeout_seconds: float) -> bool:
-    """Whether the cluster runs and is ready. Raises StartError if it neither becomes so nor ends.
+    """Whether the cluster runs and is ready. Raises StartError if it neither gets ready nor ends.
 
     A daemon ends if the `up` that started it is gone before it is ready.
     """
@@ -160,7 +160,7 @@ def hold(config: ClusterConfig) -> int:
 
     def end(number: int, _frame: object) -> None:
         ended.set()
-        if not started.is_set():  # nobody looks at the event yet
+        if not started.is_set():  # nothing waits for the event yet
             raise StartError(f"stopped by {signal.Signals(number).name}")
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

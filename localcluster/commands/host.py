@@ -41,7 +41,7 @@ PLENTY = "1000"
 scheduling.
 """
 PLACES = ("nodeName", "nodeSelector", "affinity", "topologySpreadConstraints")
-"""Removed from a pod's spec: no single node could satisfy the wishes of two roles."""
+"""Fields that are removed from pod specs: the only node may not satisfy them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ class Order:
 
 def main() -> int:
     """Run the cluster until standard input ends."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have set it to ignore
     line = sys.stdin.readline()
-    if not line.endswith("\n"):  # interrupted before it was said
+    if not line.endswith("\n"):  # interrupted before the order came
         return INTERRUPTED
     order = Order(**json.loads(line))
     with tempfile.TemporaryDirectory(prefix="pdj-local-", ignore_cleanup_errors=True) as name:
@@ -155,7 +155,7 @@ def prepare_images(order: Order, path: Path) -> None:
 
 
 def config_for(order: Order, table: Path) -> ClusterConfig:
-    """The configuration of a node that is large enough for every pod of the job."""
+    """The configuration of a cluster whose nodes are large enough for every pod of the job."""
     asked = {key for spec in pod_specs(order.objects) for key in resources_of(spec)}
     capacity = {**ClusterConfig().node_capacity, "cpu": PLENTY, "memory": f"{PLENTY}Gi"}
     capacity |= {key: PLENTY for key in asked - capacity.keys() if "/" in key}

@@ -1,7 +1,7 @@
 """Adds images to the table of a running background cluster, and removes them.
 
-It is the first table of the cluster's nodes, which read it again at the next pull. It is removed
-with the cluster.
+That table is the first one of the cluster's nodes, which read it again at the next pull. It is
+removed with the cluster.
 """
 
 import re
@@ -74,7 +74,7 @@ def describe(cluster: str) -> str:
 
 
 def parse_pair(text: str) -> tuple[str, Path]:
-    """NAME=FOLDER. Raises ValueError."""
+    """Parse NAME=FOLDER. Raises ValueError."""
     match = re.fullmatch(r"([^=]+)=(.+)", text)
     if match is None:
         raise ValueError(f"not NAME=FOLDER: {text}")

@@ -38,7 +38,7 @@ def run_files(
 
 
 def outcome(thing: Raw) -> bool | None:
-    """True if it succeeded, False if it failed, None while it runs."""
+    """Whether the object has succeeded; None while it runs."""
     status = thing.get("status", {})
     true = [each["type"] for each in status.get("conditions", []) if each["status"] == "True"]
     if status.get("phase") in SUCCEEDED_PHASES or set(true) & set(SUCCEEDED_CONDITIONS):

@@ -12,7 +12,7 @@ now = time.time
 monotonic = time.monotonic
 """Seconds on a clock that never jumps: for deadlines and measured times."""
 sleep = time.sleep
-"""Block the calling thread for so many seconds."""
+"""Block the calling thread for this many seconds."""
 
 
 def wait_until(

@@ -1,8 +1,8 @@
-"""Errors of a local cluster; each text is one line for the person who started it."""
+"""Errors of a local cluster; each text is for the person who started it."""
 
 
 class LocalClusterError(Exception):
-    """The base of all; its text is the message for the user."""
+    """The base of all errors here; its text is the message for the user."""
 
 
 class BuildError(LocalClusterError):
@@ -10,4 +10,4 @@ class BuildError(LocalClusterError):
 
 
 class StartError(LocalClusterError):
-    """A component died or was not ready in time; the text ends with its last log lines."""
+    """A component died or was not ready in time; the text may end with its last log lines."""

@@ -7,18 +7,18 @@ from pathlib import Path
 
 
 class FileLock:
-    """An advisory lock on a file, which stays. It contains the holder's pid, for messages."""
+    """An advisory lock on a file. The file stays; it has the last holder's pid, for messages."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor: int | None = None
 
     def acquire(self, wait: bool = True) -> bool:
-        """Take the lock, however long the holder keeps it.
+        """Take the lock; waits for as long as the holder keeps it.
 
         Without `wait`, returns False if another process, or another lock of this process, holds it.
         """
-        import fcntl  # here, so that other systems get as far as to be told that this needs Linux
+        import fcntl  # here, so that other systems reach the message that this needs Linux
 
         self.path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -1,4 +1,4 @@
-"""Runs one command, and makes sure that no process of it outlives the process that started it.
+"""Runs one command, and ends its processes when the process that started the guard has ended.
 
 Run as a program: `python -I -S guard.py <lifeline> <grace seconds> <command> ...`. The lifeline is
 a socket whose other end only the starting process holds. When that process ends, even by SIGKILL,
@@ -6,7 +6,7 @@ the guard stops the command: SIGTERM, the grace, SIGKILL. The guard adopts orpha
 kills those too. If the guard itself is killed, the kernel kills the command. First the guard writes
 the command's pid into the lifeline; its own exit code is the command's (128 + n after signal n). It
 has one thread: the kernel ties a parent-death signal to the thread that forked. The program imports
-nothing of ours; others may import what it does.
+nothing of this project; other modules may import its functions.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from pathlib import Path
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 CANNOT_EXECUTE = 127
-# The lifeline alone decides about the end.
+# Only the lifeline and the command's own end stop the guard.
 IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 NOT_TO_RESET = {signal.SIGKILL, signal.SIGSTOP}
 
@@ -83,7 +83,7 @@ def _spawn(command: list[str]) -> int:
         return child
     try:
         die_with_parent(guard)
-        # An exec passes on what is ignored: by Python, by nohup, by whatever started us.
+        # Signals that Python, nohup or our starter ignores would stay ignored after exec.
         for number in signal.valid_signals() - NOT_TO_RESET:
             signal.signal(number, signal.SIG_DFL)
         os.execvp(command[0], command)

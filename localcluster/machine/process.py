@@ -1,7 +1,7 @@
 """Handles for the processes of a cluster.
 
 Every process runs under a guard, so it ends with the process that holds its object, however that
-ends. The methods may be called from any thread, but not from two at once.
+ends. The methods may be called from any thread, but not by two at the same time.
 """
 
 import os
@@ -78,7 +78,7 @@ class Process:
     def stop(self, grace_seconds: float = 0.0) -> None:
         """End the command and all its descendants; return when they are gone.
 
-        First SIGTERM and this grace, if any; then as if the owner had ended.
+        With a grace, SIGTERM comes first; after it the guard stops them as when the owner ends.
         """
         if grace_seconds:
             self.signal(signal.SIGTERM)
@@ -93,7 +93,7 @@ class Process:
         return "\n".join(self.command.log.read_text(errors="replace").splitlines()[-count:])
 
     def raise_if_dead(self) -> None:
-        """Raise a StartError that ends with the last log lines."""
+        """Raise a StartError with the last log lines if the command has ended."""
         if not self.is_running:
             name = self.command.name
             raise StartError(f"{name} died ({self.exit_code}):\n{self.last_log_lines()}")

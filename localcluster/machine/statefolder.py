@@ -30,7 +30,7 @@ def folder_of(name: str) -> Path:
 
 
 def name_of(folder: Path) -> str:
-    """The name that belongs to a state folder; empty if the cluster has none."""
+    """The name of a state folder's cluster; empty if the cluster has no name."""
     return folder.name if folder == folder_of(folder.name).absolute() else ""
 
 
@@ -44,7 +44,7 @@ class StateFolder:
         self.run = Path(tempfile.mkdtemp(prefix=RUN_PREFIX, dir=path))
         self.logs = path / "logs"
         self.logs.mkdir()
-        # What is added while it runs; a cluster that nobody can name has none.
+        # The table of images added while it runs; a cluster without a name has none.
         self.images = [path / IMAGES] if name_of(path) else []
         for table in self.images:
             table.touch(0o600)
@@ -64,7 +64,7 @@ def claim(path: Path | None) -> StateFolder:
     if path is not None:
         return _claim(path, is_temporary=False)
     root = _temporary_root()
-    with FileLock(root / LOCK):  # a folder without a held lock is stale only outside of this
+    with FileLock(root / LOCK):  # else another's new folder, not yet locked, would seem stale
         for folder in root.glob(f"{TEMPORARY_PREFIX}*"):
             _remove_if_stale(folder)
         new = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=root))
@@ -72,7 +72,7 @@ def claim(path: Path | None) -> StateFolder:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder, but never what is mounted below it."""
+    """Remove a folder. Raises LocalClusterError if anything is mounted below it."""
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         mounted = Path(line.split()[4].replace("\\040", " "))
         if mounted.is_relative_to(path.absolute()):
@@ -83,7 +83,7 @@ def remove_tree(path: Path) -> None:
 def _claim(path: Path, is_temporary: bool) -> StateFolder:
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(path / LOCK)
-    # Whoever asks whether a cluster runs holds the lock for a moment.
+    # A process that checks whether the cluster runs holds the lock for a moment.
     if not clock.wait_until(partial(lock.acquire, wait=False), ASKING_SECONDS):
         holder = lock.holder_pid()
         raise LocalClusterError(f"{path} belongs to the running cluster of process {holder}")

@@ -35,7 +35,7 @@ STACK_BYTES = 512 * 1024  # a thread per pod: the default of 8 MiB is address sp
 
 def main(folder: Path) -> int:
     """Run the node until a signal; return the exit code."""
-    faulthandler.register(signal.SIGUSR1)  # tells where every thread is
+    faulthandler.register(signal.SIGUSR1)  # prints the stack of every thread
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
@@ -46,7 +46,7 @@ def main(folder: Path) -> int:
         print("no namespaces on this machine: pods that mount something cannot run", flush=True)
     try:
         run_node(folder.resolve(), runtime)
-        while not ended.wait(1.0):  # with a timeout, so that a signal's handler gets its turn
+        while not ended.wait(1.0):  # with a timeout, so that signal handlers run
             pass
     finally:
         runtime.close()
@@ -92,7 +92,7 @@ def run_node(folder: Path, runtime: Runtime) -> None:
 
 
 def ended_with(pid: int) -> None:
-    """End this process when that one ends: pods have no network without it."""
+    """End this process when process `pid` ends: pods have no network without that one."""
 
     def watch() -> None:
         select.select([descriptor], [], [])

@@ -33,7 +33,7 @@ class PodManager:
         self._lock = threading.Lock()  # guards the three below
         self._workers: dict[str, PodWorker] = {}
         self._uids: dict[tuple[str, str], str] = {}
-        # Pods that have ended here: news of them may come late, from when they still ran.
+        # Pods that have ended here: a late event may still show them running.
         self._over: set[str] = set()
         self._ended: queue.Queue[Raw] = queue.Queue()
 
@@ -42,7 +42,7 @@ class PodManager:
         threading.Thread(target=self._delete_ended, name="deletions", daemon=True).start()
 
     def replace(self, pods: list[Raw]) -> None:
-        """All pods of the cluster as they are now."""
+        """Take over a list of all pods of the cluster."""
         mine = [pod for pod in pods if self._is_mine(pod)]
         uids = {pod["metadata"]["uid"] for pod in mine}
         with self._lock:
@@ -57,7 +57,7 @@ class PodManager:
             self._remove([path for path in self._folder.iterdir() if path.name not in uids])
 
     def event(self, kind: str, pod: Raw) -> None:
-        """A pod of the cluster has changed."""
+        """Take over a change of one pod of the cluster."""
         if not self._is_mine(pod):
             return
         if kind == "DELETED":

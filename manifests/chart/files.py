@@ -50,7 +50,7 @@ FLAGS = "Each flag of the operator is a value below `operator`, but for some: " 
 
 
 def render_chart(etcd: list[Raw]) -> dict[str, str]:
-    """Path and text of each; `etcd` are the objects of an elastic etcd."""
+    """Path and text of each file; `etcd` has the objects of the etcd for elastic jobs."""
     return {
         "Chart.yaml": HEADER + yaml.safe_dump(_about(), sort_keys=False, width=100),
         "values.yaml": HEADER + "\n" + to_values(VALUES).rstrip("\n") + "\n",
@@ -94,15 +94,15 @@ def _crd_line() -> Raw:
 
 def _schema() -> Raw:
     schema = to_schema(VALUES)
-    # Helm adds it where the chart is part of another.
+    # Helm adds `global` where the chart is part of another.
     schema["properties"]["global"] = {"type": "object"}
     return {"$schema": "http://json-schema.org/draft-07/schema#"} | schema
 
 
 def _crd_template() -> str:
-    """The CRD as it is, with what the release adds to its metadata."""
+    """The CRD, with a place for the metadata that the release adds."""
     bare = build_crd()
-    for marks in ("labels", "annotations"):  # the release's own say the same and more
+    for marks in ("labels", "annotations"):  # the release's own include these
         del bare["metadata"][marks]
     crd = to_yaml([bare]).removeprefix(HEADER)
     if "{{" in crd:

@@ -27,7 +27,7 @@ with the name of that value.
 """
 _SECONDS: Raw = {"type": "number", "minimum": 0, "maximum": 999999}
 _ADDRESS: Raw = {
-    # `--set` makes a number of 0.
+    # `--set` turns 0 into a number.
     "anyOf": [{"const": 0}, {"type": "string", "pattern": "^(0|[^\\s/]*:[0-9]{1,5})$"}]
 }
 _TYPES: dict[str, Raw] = {
@@ -80,7 +80,7 @@ VARIABLE_NAME: Raw = {
         {"enum": sorted(known_variables())},
     ],
 }
-"""The operator does not start with a variable of its own that it does not know."""
+"""The operator refuses to start with an unknown variable that begins with its prefix."""
 
 
 def flag_defaults() -> dict[str, str]:

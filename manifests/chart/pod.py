@@ -51,7 +51,7 @@ POD = (
         {"type": "integer", "minimum": 1},
         "How many operators; one leads, and the others stand by.",
     ),
-    Value("resources", RESOURCES, AMOUNTS, "What the container requests, and may take at most."),
+    Value("resources", RESOURCES, AMOUNTS, "Resource requests and limits of the container."),
     Value("annotations", {}, ANNOTATIONS, "Annotations of the Deployment."),
     Value(
         "strategy",
@@ -90,7 +90,7 @@ POD = (
         "podSecurityContext",
         POD_SECURITY_CONTEXT | SECCOMP,
         pod_schema("securityContext"),
-        "Fits Pod Security `restricted`. Set runAsUser and runAsGroup to null on OpenShift.",
+        "It fits Pod Security `restricted`. Set runAsUser and runAsGroup to null on OpenShift.",
     ),
     Value(
         "securityContext",

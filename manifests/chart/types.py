@@ -49,7 +49,7 @@ def closed(**properties: Raw) -> Raw:
 
 
 def listed(item: Raw) -> Raw:
-    """A list of these."""
+    """A list of items with this schema."""
     return {"type": "array", "items": item}
 
 

@@ -34,14 +34,14 @@ NAMESPACES: Raw = {
 }
 LISTED: Raw = {"properties": {"kind": {"const": "List"}}, "required": ["kind"]}
 SCOPE_RULE: Raw = {
-    # Helm takes a value away that is null, as one is after `namespaces:` with nothing below it.
+    # Helm removes a value that is null, such as `namespaces:` with nothing below it.
     "required": ["kind"],
     "if": LISTED,
     "then": {"properties": {"namespaces": {"minItems": 1}}, "required": ["namespaces"]},
     "else": {"properties": {"namespaces": {"maxItems": 0}}},
 }
 ALERT_LIMITS: Raw = closed(**{name: {"type": "number", "minimum": 0} for name in LIMITS}) | {
-    # One that is null is taken away by Helm.
+    # Helm removes a limit that is null.
     "required": [*LIMITS]
 }
 READS: Raw = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_READS}
@@ -173,7 +173,7 @@ SURROUNDINGS = (
     ),
     Section(
         "crds",
-        "The definition of PaddleJob, a template so that upgrades reach it.",
+        "The CRD of PaddleJob: a template of the chart, so that upgrades change it too.",
         (
             Value("install", True, SWITCH, "Install it with the release."),
             Value(
@@ -187,7 +187,7 @@ SURROUNDINGS = (
     ),
     Section(
         "metrics",
-        "How Prometheus finds the operator, and the permissions that it needs.",
+        "How Prometheus finds the operator, and who may read its metrics.",
         (
             Value(
                 "secure",
@@ -257,7 +257,7 @@ SURROUNDINGS = (
                         "limits",
                         LIMITS,
                         ALERT_LIMITS,
-                        "The limit above which each of these fires: seconds, shares of the passes "
+                        "The limit above which each alert fires: seconds, shares of the passes "
                         "(…ReconcileErrors, …PassesLate), jobs in an hour (…Failing, …Fails), jobs "
                         "now (…Stalled, …WritesRefused), and restarts and Events in 15 minutes.",
                     ),

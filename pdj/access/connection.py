@@ -18,7 +18,7 @@ IDLE_CONNECTIONS = 8
 
 @dataclass(slots=True)
 class Login:
-    """The user's credentials, as `kube.client.Credentials`."""
+    """The user's credentials; implements `kube.client.Credentials`."""
 
     target: Target
     identity: Identity
@@ -41,7 +41,7 @@ def open_client(target: Target) -> Client:
 
 
 def connect(target: Target, plugin_seconds: float = PLUGIN_SECONDS) -> Connection:
-    """The connection to a target. Raises Problem in one line; sends nothing yet."""
+    """The connection to a target. Raises a one-line Problem; sends nothing yet."""
     server = str(target.cluster.get("server") or "")
     try:
         base = urlsplit(server)
@@ -100,7 +100,7 @@ def _proxy(target: Target, scheme: str, host: str) -> str:
         return ""
     url = proxy if "://" in proxy else f"http://{proxy}"
     if urlsplit(url).scheme != "http":
-        raise Problem("only proxies with http:// are supported")  # it may hold a password
+        raise Problem("only proxies with http:// are supported")  # the URL may hold a password
     return url
 
 

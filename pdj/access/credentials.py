@@ -11,9 +11,9 @@ from kube.bounds import read_bounded
 from pdj.errors import Problem
 
 MAX_BYTES = 1 << 20
-"""Of a token, a certificate, a key or authorities."""
+"""The most bytes of a token, a certificate, a key or authorities."""
 PLUGIN_SECONDS = 60.0
-"""A login in a browser takes its time."""
+"""How long a plugin may run: a login in a browser takes time."""
 _UNSUPPORTED = {
     "auth-provider": "use an exec plugin in its place",
     "as": "impersonation",
@@ -33,7 +33,7 @@ class Identity:
 
 
 def read_identity(user: Raw, cluster: Raw, plugin_seconds: float = PLUGIN_SECONDS) -> Identity:
-    """Read the identity of a kubeconfig's user. Raises Problem in one line."""
+    """Read the identity of a kubeconfig's user. Raises a one-line Problem."""
     for name, instead in _UNSUPPORTED.items():
         if user.get(name):
             raise Problem(f"the kubeconfig's user has {name}, which is not supported: {instead}")

@@ -34,8 +34,8 @@ class Archive:
 def pack(
     folder: Path, names: list[str], includes: list[Pattern], more: Mapping[str, bytes] | None = None
 ) -> Archive:
-    """Pack the files and those in `more`, by path. Raises Problem if one cannot be sent or all are
-    too large.
+    """Pack the files and those in `more`, by path. Raises Problem if one cannot be sent, or all
+    together are too large.
     """
     plain = io.BytesIO()
     sizes: dict[str, int] = {}
@@ -65,7 +65,7 @@ def too_large(how: str, sizes: dict[str, int]) -> Problem:
     largest = sorted(sizes, key=lambda name: -sizes[name])[:LARGEST]
     shown = ", ".join(f"{name} ({-(-sizes[name] // KIB)} KiB)" for name in largest)
     return Problem(
-        f"the files are {how}, and {MAX_KIB} KiB fit; the largest: {shown}. "
+        f"the files are {how}, but only {MAX_KIB} KiB fit; the largest: {shown}. "
         "List some in .pdjignore, or use a volume, git clone or an image"
     )
 

@@ -1,4 +1,4 @@
-"""The ConfigMap that holds a job's code, and the job with what it needs to unpack it."""
+"""Builds the ConfigMap of a job's code, and adds to the job what is needed to unpack it."""
 
 import base64
 import copy
@@ -28,9 +28,9 @@ PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 """The trainer's resources that the init container gets as well: unpacking needs no device."""
 PYTHON = re.compile(r"(.*/)?python[\d.]*", re.DOTALL)
 OF_PIP = re.compile(r"PIP_|.*_proxy$|.*_PROXY$")
-"""Variables of the trainer that are for pip as well."""
+"""Variables of the trainer that the init container gets too, for pip."""
 GZIP = 31
-"""How zlib calls that format."""
+"""zlib's number for the format gzip."""
 FIND_PYTHON = 'exec "$(command -v python || command -v python3 || echo python)" "$0" "$@"'
 
 
@@ -41,18 +41,16 @@ class Bundle:
     archive: Archive
     requirements: bytes | None = None
     requirements_path: str = ""
-    """Where pip finds it in the pod."""
+    """The path of the requirements in the pod, if they are a file of the folder."""
     index_url: str = ""
 
     @property
     def digest(self) -> str:
-        """What `digest_of` says of its ConfigMap."""
+        """The digest that `digest_of` computes for its ConfigMap."""
         return digest_of(self._content())
 
     def config_map_name(self, job: Raw) -> str:
-        """The ConfigMap's name for this job. Raises Usage if the job has no name, or none that is
-        valid.
-        """
+        """The ConfigMap's name for this job. Raises Usage if the job has no valid name."""
         name = str(job["metadata"].get("name") or "")
         if not re.fullmatch(NAME_PATTERN, name):
             raise Usage(f"code needs a job with metadata.name, which {NAME_MESSAGE}")
@@ -79,9 +77,7 @@ class Bundle:
         return {"data": {UNPACK: source}, "binaryData": packed}
 
     def attach(self, job: Raw) -> Raw:
-        """The job, changed so that each pod unpacks the code before its trainer starts in that
-        folder.
-        """
+        """The job, changed so that pods unpack the code and trainers start in that folder."""
         job = copy.deepcopy(job)
         name = self.config_map_name(job)
         try:
@@ -130,9 +126,9 @@ class Bundle:
 
 
 def digest_of(config_map: Raw) -> str:
-    """SHA-256 of a ConfigMap's content; its annotations may be false.
+    """SHA-256 of a ConfigMap's content, not from its annotation, which may be wrong.
 
-    The archive counts unpacked: two versions of zlib may pack the same files differently.
+    The archive is hashed unpacked: two versions of zlib may pack the same files differently.
     """
     files = dict(config_map.get("binaryData") or {})
     packed, unpacker = base64.b64decode(files.pop(ARCHIVE, "")), zlib.decompressobj(GZIP)
@@ -161,7 +157,7 @@ def config_map_names(job: Raw) -> set[str]:
 
 
 def is_code_of(config_map: Raw, job: Raw) -> bool:
-    """Whether a ConfigMap was sent as the job's code. A job can name any other in that volume."""
+    """Whether a ConfigMap was sent as the job's code: the job's volume can name any ConfigMap."""
     return labels_of(config_map).get(LABEL_CODE_OF) == name_of(job)
 
 

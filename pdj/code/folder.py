@@ -20,7 +20,7 @@ Say = Callable[[str], None]
 
 
 def find_files(folder: Path, say: Say) -> list[str]:
-    """Paths of the files and links to send, in order. Raises Problem in one line."""
+    """Paths of the files and links to send, in order. Raises a one-line Problem."""
     if not folder.is_dir():
         raise Usage(f"no such folder: {folder}")
     patterns = read_patterns(folder)
@@ -90,7 +90,7 @@ def _environment() -> dict[str, str]:
 
 
 def _walk(folder: Path, below: str, patterns: list[Pattern]) -> Iterator[str]:
-    """Paths of all files and links, and of the folders that it does not enter."""
+    """Paths of all files and links, and of folders that may be secret, which it does not enter."""
     try:
         entries = sorted(os.scandir(folder / below), key=lambda entry: entry.name)
     except OSError as error:

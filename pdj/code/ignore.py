@@ -17,7 +17,7 @@ FILE = ".pdjignore"
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern, which is one line of the file."""
+    """A parsed pattern: a line of the file, or an `--include`."""
 
     parts: tuple[str, ...]
     is_rooted: bool
@@ -44,7 +44,7 @@ def parse_pattern(text: str, where: str) -> Pattern:
 
 
 def read_patterns(folder: Path) -> list[Pattern]:
-    """The patterns of the folder's `.pdjignore`; none without one."""
+    """The patterns of the folder's `.pdjignore`; empty if there is no such file."""
     try:
         lines = (folder / FILE).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:

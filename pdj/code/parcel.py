@@ -46,7 +46,7 @@ class Parcel:
         content, place = self._read(archive.sizes)
         if (len(archive.packed) + len(content)) // KIB > MAX_KIB:
             sizes = {**archive.sizes, "requirements": len(content)}
-            raise too_large("too many with the requirements", sizes)
+            raise too_large("too large with the requirements", sizes)
         return Bundle(archive, content, place, self.index_url)
 
     def _read(self, names: Container[str]) -> tuple[bytes, str]:

@@ -1,7 +1,7 @@
 """The ConfigMap of a job's code in the cluster: made before the job, then owned by it.
 
-If the command is killed in between, a ConfigMap without an owner may be left: `settle` gives it the
-job that uses it, or deletes it.
+If the command is killed in between, a ConfigMap without an owner may be left: `settle` makes the
+job that uses it its owner, or deletes it.
 """
 
 from collections.abc import Callable, Iterator

@@ -46,7 +46,7 @@ def add_code(parser: argparse.ArgumentParser) -> None:
 
 
 def read_bundle(session: Session, requirements: str | None) -> Bundle | None:
-    """The packed folder of `--code`, or None. Raises Usage for options that need it."""
+    """The packed folder of `--code`, or None. Raises Usage for options that need `--code`."""
     options = session.options
     file = Path(requirements) if requirements else None
     folder = None if options.code is None else Path(options.code)
@@ -91,7 +91,7 @@ class _Sips(gzip.GzipFile):
     """Refuses a large read, because the header of a tar may announce a huge name."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Raises TarError if more is requested."""
+        """Raises TarError if more than MAX_HEADER_BYTES are requested."""
         if size is None or not 0 <= size <= MAX_HEADER_BYTES:
             raise tarfile.TarError(f"a header of more than {MAX_HEADER_BYTES // KIB} KiB")
         return super().read(size)

@@ -31,7 +31,7 @@ def one_line(text: str) -> str:
 
 
 def for_each(items: Iterable[Item], act: Callable[[Item], None]) -> int:
-    """Act on each, even if one fails; returns the worst exit code.
+    """Act on each item, even if another fails; returns the worst exit code.
 
     An error that would affect all of them is raised.
     """

@@ -22,7 +22,7 @@ from pdj.text.terminal import plain
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `debug`."""
     parser.add_argument("job", type=job_name, help="the job's name")
-    parser.add_argument("-o", "--output", default="", metavar="FILE", help="pdj-JOB.tar.gz")
+    parser.add_argument("-o", "--output", default="", metavar="FILE", help="(pdj-JOB.tar.gz)")
     parser.add_argument("--with-env", action="store_true", help="include the values of variables")
 
 
@@ -46,7 +46,7 @@ def run(session: Session) -> int:
                 if file == "problems.txt":
                     session.notes.write(*(plain(line) for line in text.splitlines()))
     except BaseException:
-        target.unlink()  # half of it helps nobody
+        target.unlink()  # a part of it helps nobody
         raise
     session.screen.write(f"written: {plain(target)}")
     return OK

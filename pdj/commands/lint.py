@@ -15,15 +15,15 @@ from pdj.text.terminal import plain
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `lint`."""
     add_files(parser)
-    silence = f"advice that is not wanted: {', '.join(NAMES)}, or all (repeatable)"
+    silence = f"a rule whose advice is not wanted: {', '.join(NAMES)}, or all (repeatable)"
     parser.add_argument("--silence", action="append", default=[], metavar="RULE", help=silence)
-    more = f"resources that are accelerators, beside {', '.join(ACCELERATORS)} (repeatable)"
+    more = f"an accelerator's resource, beside {', '.join(ACCELERATORS)} (repeatable)"
     parser.add_argument("--accelerator", action="append", default=[], metavar="NAME", help=more)
     parser.add_argument("--strict", action="store_true", help="advice counts as an error")
 
 
 def run(session: Session) -> int:
-    """Exit code 1 if a job would be refused, or with --strict if there is advice."""
+    """Print the findings; exit code 1 if a job would be refused, with --strict also for advice."""
     silenced = _silenced(session.options.silence)
     failed = 0
     jobs = 0

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--progress",
         action="store_true",
-        help="how far the training is; reads the end of a log for each running job",
+        help="show the training's progress; reads the end of a log for each running job",
     )
     parser.add_argument("--queue", action="store_true", help="show each job's Kueue queue")
     add_output(parser)

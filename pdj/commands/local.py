@@ -1,4 +1,4 @@
-"""`run --local FILE`: the same job on a cluster of processes on this machine, with its log.
+"""`run --local FILE`: runs a job on a cluster of processes on this machine, and prints its log.
 
 A separate process, `localcluster.commands.host`, runs the cluster. We hold its standard input, so
 it ends when we end, for whatever reason, and leaves nothing behind.
@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """The options of `run` that are about this machine."""
     group = parser.add_argument_group("on this machine")
     group.add_argument(
-        "--local", metavar="FILE", help="run the job of this file here, in no cluster"
+        "--local", metavar="FILE", help="run the job of this file in a cluster on this machine"
     )
     program = "use this folder for an image (repeatable)"
     group.add_argument(
@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Run the job to its end; its exit code."""
+    """Run the job to its end; returns the exit code for its result."""
     documents = read_documents(session.options.local)
     order = _order(session, documents)
     check_installed()
@@ -99,7 +99,7 @@ def _order(session: Session, documents: list[Document]) -> Raw:
     metadata.setdefault("name", f"{metadata.get('generateName', '')}local")
     programs = dict(_program(each) for each in options.programs)
     if options.requirements and not programs and not options.code:
-        raise Usage("--requirements are those of a --program, or of --code")
+        raise Usage("--requirements needs --program or --code")
     if options.requirements and not Path(options.requirements).is_file():
         raise Usage(f"cannot read {options.requirements}: no such file")
     namespace = options.namespace or metadata.get("namespace") or "default"
@@ -152,7 +152,7 @@ def check_installed() -> None:
 
 @contextmanager
 def run_host(say: Say, order: Raw) -> Iterator[tuple[Host, Raw]]:
-    """The cluster's process for the duration of the block; yields its message about the job."""
+    """Run the cluster's process during the block; yields it and its message with the kubeconfig."""
     host = subprocess.Popen(
         [sys.executable, "-m", "localcluster.commands.host"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -172,7 +172,7 @@ def run_host(say: Say, order: Raw) -> Iterator[tuple[Host, Raw]]:
 
 def _await_ready(say: Say, host: Host, order: Raw, folders: list[str]) -> Raw:
     assert host.stdin is not None and host.stdout is not None
-    with contextlib.suppress(BrokenPipeError):  # it says why it has ended
+    with contextlib.suppress(BrokenPipeError):  # the host has ended, and its output says why
         host.stdin.write(json.dumps(order).encode() + b"\n")
         host.stdin.flush()
     for line in host.stdout:
@@ -222,7 +222,7 @@ def _remove(folder: Path) -> None:
 
 
 def _follow(session: Session, host: Host) -> int:
-    """The log on standard output, the table on standard error; on failure, why."""
+    """Print the log, and each new phase on standard error; if the job fails, explain it."""
     phases: list[str] = []
 
     def show(picture: JobPicture | None) -> None:

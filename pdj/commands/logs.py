@@ -30,7 +30,7 @@ HOLD_SECONDS = 0.5
 TAKE_SECONDS = 0.2
 MAX_NAMES = 10
 DRAIN_SECONDS = 60.0
-"""After the job's end its last pods may take their grace period to stop."""
+"""How long to read after the job's end: its last pods may take their grace period to stop."""
 KEEP = "docs/own-program.md#the-logs-of-every-attempt"
 OnTurn = Callable[[JobPicture | None], None]
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -53,16 +53,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--all-containers", action="store_true", help="the logs of every container")
     parser.add_argument(
-        "--since", type=_seconds, metavar="5m", help="only lines that are not older"
+        "--since", type=_seconds, metavar="5m", help="only lines that are not older than this"
     )
     parser.add_argument(
         "--tail", type=natural, metavar="N", help="only the last N lines of each pod"
     )
     parser.add_argument("--timestamps", action="store_true", help="print the time of each line")
     parser.add_argument("--no-prefix", action="store_true", help="leave out the pods' names")
-    parser.add_argument(
-        "--timeout", type=seconds, metavar="SECONDS", help="the longest that -f takes"
-    )
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="how long -f may take")
 
 
 def run(session: Session) -> int:
@@ -143,9 +141,9 @@ def _why_gone(status: JobStatus, wanted: int | None, is_recorded: bool) -> list[
         return ["the pods with the logs are gone (see cleanPodPolicy)"]
     if wanted > status.attempt:
         return [f"the job has had {status.attempt} attempts"]
-    kept = "the last lines of its failed pods" if is_recorded else "nothing of it (it keeps five)"
+    kept = "the last lines of its failed pods" if is_recorded else "only the last five failures"
     return [
-        f"the pods of attempt {wanted} went with it, and their logs; the job's status keeps {kept}",
+        f"the pods of attempt {wanted} and their logs are gone; the job's status keeps {kept}",
         f"to keep whole logs, or their last lines: {KEEP}",
     ]
 
@@ -193,7 +191,7 @@ def follow_job(session: Session, name: str, on_turn: OnTurn = lambda _picture: N
 def follow(session: Session, on_turn: OnTurn = lambda _picture: None) -> int:
     """Print the lines until the job has ended; returns the exit code for its result.
 
-    `on_turn` is called repeatedly with the current job; an exception from it ends this.
+    `on_turn` is called repeatedly with the current job; an exception from it is passed on.
     """
     code = FAILED
     with closing(follow_lines(session, on_turn)) as turns:
@@ -289,7 +287,7 @@ def _tell_end(session: Session, picture: JobPicture) -> None:
 
 
 class Printer:
-    """Formats lines with the name of their pod, each in a colour of its own."""
+    """Formats lines with the name of their pod, in a colour for each pod."""
 
     def __init__(self, session: Session) -> None:
         self._screen = session.screen

@@ -40,7 +40,7 @@ CRD_FILE = "deploy/v1/crd.yaml"
 OPERATOR_FILE = "deploy/v1/operator-all-namespaces.yaml"
 SECONDS = 600
 LIFT_ROUNDS = 4
-"""How often the jobs are listed, and the finalizer is removed from those that have it."""
+"""How many times the jobs are listed, and the finalizer is removed from those that have it."""
 
 
 class KubectlError(Problem):
@@ -49,11 +49,11 @@ class KubectlError(Problem):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `migrate`."""
-    parser.add_argument("--run", action="store_true", help="take the steps")
+    parser.add_argument("--run", action="store_true", help="carry out the steps")
     anyway = "run in spite of problems: a job that would be refused is left unchanged"
     parser.add_argument("--anyway", action="store_true", help=anyway)
     parser.add_argument("--crd", default=CRD_FILE, help="this operator's CRD (%(default)s)")
-    parser.add_argument("--file", default=OPERATOR_FILE, help="this operator (%(default)s)")
+    parser.add_argument("--file", default=OPERATOR_FILE, help="its objects (%(default)s)")
 
 
 def run(session: Session) -> int:
@@ -107,7 +107,7 @@ class Kubectl:
         self._screen.write(f"# {step.title}", f"kubectl {plain(shlex.join(step.arguments))}")
 
     def refused(self, error: KubectlError) -> None:
-        """Report that a step was refused, if that may be harmless."""
+        """Report that a step was refused, which may be harmless."""
         self._screen.write(f"not done: {plain(error)}")
 
     def _run(self, arguments: Sequence[str]) -> str:
@@ -129,7 +129,7 @@ def lift_finalizers(
     take: Callable[[Step], None],
     refused: Callable[[KubectlError], None],
 ) -> None:
-    """Remove the finalizer from all jobs as they are now; some may have come or changed since.
+    """Remove the finalizer from all jobs; lists them again, as some may come or change meanwhile.
 
     Raises KubectlError if some keep it or get it back.
     """

@@ -1,4 +1,4 @@
-"""Values of options, checked where they are read."""
+"""Options that several commands have, and checks of their values."""
 
 import argparse
 import math
@@ -21,7 +21,7 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="a file, as kubectl takes it (repeatable)",
+        help="another FILE, as in kubectl (repeatable)",
     )
 
 
@@ -41,7 +41,7 @@ def natural(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """Parse a duration."""
+    """Parse a number of seconds."""
     try:
         value = float(text)
     except ValueError:

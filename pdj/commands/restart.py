@@ -25,7 +25,7 @@ from pdj.session import Session
 from pdj.text.terminal import plain
 
 TRIAL = 30
-"""Characters of the name that the trial keeps: the API server adds some."""
+"""How many characters of the name the dry run keeps: the API server appends some."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -68,8 +68,8 @@ def submit_again(session: Session, raw: Raw) -> None:
 def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
     """Delete a job and create another with its name; returns the created object.
 
-    Nothing is deleted unless the API server would accept the new one. If it is deleted and not
-    created, the new one is printed, and a note of the error names a file that has it.
+    Nothing is deleted unless the API server would accept the new one. If it then cannot be created,
+    it is printed, and a note of the error names a file that has it.
     """
     name, namespace = name_of(old), namespace_of(old)
     path = jobs_path(namespace)

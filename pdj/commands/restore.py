@@ -28,7 +28,7 @@ from pdj.session import Session
 from pdj.text.terminal import plain
 
 ROUNDS = 20
-"""How often writing the status is tried: the operator may write it, too, while the job is new."""
+"""How many times a status is written: the operator may write it, too, while the job is new."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +118,7 @@ def _write_status(session: Session, made: Raw, status: Raw) -> None:
 
 
 def _held(job: Raw) -> Raw:
-    """The job suspended, with a mark of what `spec.suspend` was."""
+    """The job suspended, with its former `spec.suspend` in an annotation."""
     held = bare(job)
     was = json.dumps(job["spec"].get("suspend"))
     notes = {**(held["metadata"].get("annotations") or {}), ANNOTATION_RESTORING: was}

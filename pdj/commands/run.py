@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for kind in ("limits", "requests"):
         help_ = f"the {kind} of each trainer: cpu=4,memory=8Gi"
         parser.add_argument(f"--{kind}", type=_pairs, default={}, metavar="K=V,...", help=help_)
-    parser.add_argument("--backoff-limit", type=natural, help="charged restarts")
+    parser.add_argument("--backoff-limit", type=natural, help="how many restarts may be charged")
     parser.add_argument("--intranet", choices=[str(each) for each in Intranet])
     clean = "when pods are deleted (Never: their logs stay)"
     parser.add_argument("--clean-pod-policy", choices=list(map(str, CleanPodPolicy)), help=clean)

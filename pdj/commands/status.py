@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from pdj.gather.progress import Training
 
 TICK_SECONDS = 1.0
-"""Ages grow although nothing changes."""
+"""How often a watched tree is drawn: ages grow although nothing changes."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `status`."""
     parser.add_argument("job", type=job_name, help="the job's name")
-    parser.add_argument("-w", "--watch", action="store_true", help="until the job has ended")
-    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="of --watch")
+    parser.add_argument("-w", "--watch", action="store_true", help="go on until the job has ended")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="how long -w may take")
     add_output(parser)
 
 
@@ -77,5 +77,5 @@ def _watch(session: Session) -> int:
                 if result is not None:
                     return result
             elif live.is_known:
-                look(session.client, session.namespace, name)  # says that there is none
+                look(session.client, session.namespace, name)  # raises if there is none
             deadline.wait(live.changed, TICK_SECONDS)

@@ -1,4 +1,4 @@
-"""`submit FILE…`: creates the objects of files."""
+"""`submit FILE…`: creates the jobs of files."""
 
 import argparse
 from contextlib import nullcontext
@@ -69,12 +69,12 @@ def run(session: Session) -> int:
 
 
 def create_jobs(session: Session, jobs: list[Raw], bundle: Bundle | None = None) -> int:
-    """Create jobs, or only show them; with --wait the exit code is the worst of theirs."""
+    """Create jobs, or only show them; with --wait, returns the worst of their exit codes."""
     if bundle:
         jobs = [bundle.attach(job) for job in jobs]
     if session.options.dry_run == "client":
         return _preview(session, jobs, bundle)
-    _ = session.client  # without a cluster, one error for all of them
+    _ = session.client  # raises once for all jobs if there is no cluster
     made: list[Raw] = []
     code = for_each(jobs, lambda job: made.append(send(session, job, bundle)))
     if session.options.output and made:
@@ -100,7 +100,7 @@ def _await_end(session: Session, name: str) -> int:
 
     try:
         return logs.follow_job(session, name, news)
-    except (NoLogs, Forbidden) as error:  # it can be waited for without them
+    except (NoLogs, Forbidden) as error:  # we can wait for the job without its logs
         session.notes.write(plain(error))
         return wait_for_end(session, name)
 

@@ -1,4 +1,4 @@
-"""`suspend JOB…` and `resume JOB…`: `spec.suspend`."""
+"""`suspend JOB…` and `resume JOB…`: both set `spec.suspend`."""
 
 import argparse
 
@@ -17,7 +17,7 @@ from pdj.text.terminal import plain
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of both commands."""
     parser.add_argument("jobs", type=job_name, nargs="+", metavar="JOB", help="the job's name")
-    add_wait(parser, "it is so")
+    add_wait(parser, "this is done")
 
 
 def run(session: Session) -> int:

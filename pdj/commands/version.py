@@ -14,8 +14,8 @@ from pdj.session import Session
 from pdj.text.terminal import plain
 
 VERSION_FILE = "version.txt"
-"""Where the single file has its version: no package manager knows it."""
-FITS = "they fit"
+"""The file in the single-file build that has its version, which no package manager knows."""
+FITS = "this tool and the cluster's CRD match"
 UNSEEN = "the fields cannot be compared: you are not allowed to read the CRD"
 
 

@@ -20,8 +20,8 @@ NEWS_SECONDS = 2.0
 
 def add_wait(parser: argparse.ArgumentParser, until: str) -> None:
     """The options `--wait` and `--timeout`."""
-    parser.add_argument("--wait", action="store_true", help=f"until {until}")
-    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="of --wait")
+    parser.add_argument("--wait", action="store_true", help=f"wait until {until}")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="how long to wait")
 
 
 def wait_for(
@@ -29,7 +29,7 @@ def wait_for(
 ) -> int:
     """Wait until `holds` is true, printing every phase; returns what `result` returns, or 0.
 
-    Raises Problem if the job ends before.
+    Raises Problem if the job ends first.
     """
     deadline = Deadline(session.options.timeout, name, session.clock)
     phase = ""

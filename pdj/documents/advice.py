@@ -14,12 +14,12 @@ OWNED_VARIABLES = (POD_VARIABLES | CONFIG_MAP_VARIABLES) - {PORT_VARIABLE}
 SHARED_MEMORY = "/dev/shm"
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 INTERFACE_SUFFIX = "_SOCKET_IFNAME"
-"""Variables of NCCL and similar libraries (HCCL, BKCL; RCCL reads those of NCCL)."""
+"""The end of a variable's name in NCCL, HCCL and BKCL (RCCL reads the variables of NCCL)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A recommended change, and the line."""
+    """A recommended change, and its line."""
 
     line: int
     rule: str
@@ -112,7 +112,7 @@ def _proxy(part: Part) -> Found:
     if not set_ or is_alone or kept is None or (not kept and part.trainer.get("envFrom")):
         return
     if not any("/" in each or each.strip() == "*" for each in kept.split(",")):
-        message = f"{set_[0]} is set, but no_proxy has no range of pods: peers may be unreachable"
+        message = f"{set_[0]} is set, but no_proxy lacks pods' addresses: peers may be unreachable"
         yield (*part.trainer_place, "env"), message
 
 

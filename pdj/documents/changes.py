@@ -34,7 +34,7 @@ def set_field(obj: Raw, assignment: str) -> None:
 
 
 def _split(assignment: str) -> tuple[str, str, str]:
-    """At the first `=` outside of brackets."""
+    """Split at the first `=` outside of brackets."""
     depth = 0
     for at, character in enumerate(assignment):
         depth += (character == "[") - (character == "]")

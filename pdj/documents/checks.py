@@ -26,7 +26,7 @@ MAX_NAME = 253
 MAX_GENERATE_NAME = 58
 """The API server cuts a longer generateName to this."""
 GENERATED = "xxxxx"
-"""In place of the characters that the API server puts after generateName."""
+"""Stands for the characters that the API server appends to generateName."""
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?\Z")
 _OPERATORS_OWN = frozenset({PORT_MESSAGE, SAME_PORT_MESSAGE, CONTAINER_MESSAGE})

@@ -1,7 +1,7 @@
 """Converts Kubeflow's, Volcano's and plain Jobs to PaddleJobs.
 
-Every field that is not converted exactly is reported: `dropped` has no counterpart here, `guessed`
-has one that may mean something else. A field that was never read is reported as dropped, too.
+Every field that is not converted exactly is reported: a `dropped` one has no counterpart here, a
+`guessed` one may mean something else. A field that was never read is reported as dropped, too.
 """
 
 from collections.abc import Callable
@@ -39,11 +39,11 @@ class Notes:
     lines: list[str] = field(default_factory=list)
 
     def dropped(self, path: str, why: str) -> None:
-        """This field has no counterpart."""
+        """Note a field that has no counterpart."""
         self.lines.append(f"dropped {path}: {why}")
 
     def guessed(self, path: str, how: str) -> None:
-        """This field was converted to something that may mean something else."""
+        """Note a field that was converted to one that may mean something else."""
         self.lines.append(f"guessed {path}: {how}")
 
 
@@ -58,12 +58,12 @@ class _Fields:
         self._notes = notes
 
     def take(self, name: str, default: Any = None) -> Any:
-        """The value of a field, which then counts as read."""
+        """The value of a field, which is then marked as read."""
         value = self._left.pop(name, None)
         return default if value is None else value
 
     def inside(self, name: str) -> "_Fields":
-        """The fields of a field."""
+        """The fields of the object in this field."""
         return _Fields(self.take(name), self.path(name), self._notes)
 
     def path(self, name: str) -> str:
@@ -78,7 +78,7 @@ class _Fields:
 
 
 def convert(value: Raw) -> tuple[Raw, list[str]]:
-    """The PaddleJob and the notes about it. Raises Usage if it is not such a job."""
+    """The PaddleJob and the notes about it. Raises Usage for a kind that cannot be converted."""
     kind = f"{value.get('apiVersion')}/{value.get('kind')}"
     converters: dict[str, Callable[[_Fields, Notes, str], Raw]] = {
         KUBEFLOW: _kubeflow,
@@ -238,8 +238,8 @@ def _kubeflow(fields: _Fields, notes: Notes, _name: str) -> Raw:
 
 
 def _kubeflow_workers(roles: _Fields, notes: Notes) -> Raw:
-    """Kubeflow's workers meet through the master; here it is a worker like the others, and all know
-    each other.
+    """Kubeflow's workers meet through the master; here the master is one of the workers, and all
+    know each other.
     """
     path = "spec.paddleReplicaSpecs"
     replicas, template = 0, None

@@ -39,7 +39,7 @@ def _launcher_options(part: Part) -> dict[str, str] | None:
 
 
 def _is_launcher(before: str, word: str) -> bool:
-    """Whether the word is a program that runs, and not an argument or in a comment."""
+    """Whether the word starts a launcher, and is not an argument or part of a comment."""
     module, program = LAUNCHERS
     if word == module:
         return before == "-m"
@@ -97,8 +97,8 @@ def _launcher_nodes(part: Part) -> Found:
     ips = options.get("ips", "")
     if ips and "$" not in ips and len(ips.split(",")) != part.replicas:
         message = (
-            f"--ips names {len(ips.split(','))}, but the job has {part.replicas} workers: leave it "
-            "out"
+            f"--ips has {len(ips.split(','))} addresses, but the job has {part.replicas} workers: "
+            "leave it out"
         )
         yield part.program_place, message
 
@@ -113,7 +113,7 @@ def _launcher_master(part: Part) -> Found:
 
 
 def _shared_log(part: Part) -> Found:
-    """Every pod's launcher writes workerlog.0 there."""
+    """Advice if the launchers of all pods write workerlog.0 to one folder."""
     options = _launcher_options(part)
     if options is None or part.replicas < 2:
         return

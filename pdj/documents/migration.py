@@ -19,7 +19,7 @@ from pdj.documents.reader import Document
 from pdj.documents.schema import UNKNOWN_FIELD
 
 NAME = "paddle-controller-manager"
-"""The Deployment of either operator."""
+"""The name of both operators' Deployments."""
 FORMER_RIGHTS = (
     "serviceaccount/paddle-manager-sa",
     "configmap/paddle-manager-config",
@@ -84,7 +84,7 @@ def examine(job: Raw) -> Iterator[Finding]:
 
 
 def find_strays(jobs: Sequence[Raw], deployments: Sequence[Raw]) -> Iterator[Finding]:
-    """Unfinished jobs of a former operator that was not found and may still be running."""
+    """A finding if jobs have the former operator's finalizer, but no such operator was found."""
     held = [f"{namespace_of(job)}/{name_of(job)}" for job in jobs if _is_held(job)]
     if held and not any(map(is_former_operator, deployments)):
         where = held[0] + (f" (and {len(held) - 1} more)" if held[1:] else "")
@@ -196,12 +196,12 @@ def plan_stop(deployments: Sequence[Raw], files: Files) -> list[Step]:
         rights = (*there, *FORMER_RIGHTS, "--ignore-not-found")
         stop = (*there, f"deployment/{NAME}", "--cascade=foreground", "--ignore-not-found")
         steps.append(Step("remove the former operator's permissions", rights))
-        steps.append(Step("stop it", stop))
+        steps.append(Step("stop that operator", stop))
     return steps
 
 
 def plan_lifts(jobs: Sequence[Raw]) -> list[Step]:
-    """Remove the former operator's finalizer, unless the list has changed; other finalizers stay.
+    """Remove the former operator's finalizer, unless a job's list has changed; others stay.
 
     A job that keeps it cannot be deleted once that operator is gone.
     """
@@ -214,12 +214,12 @@ def plan_start(files: Files) -> list[Step]:
     return [
         Step("replace the CRD; jobs stay", (*_APPLY, files.crd)),
         Step("start this operator", (*_APPLY, files.operator)),
-        Step("wait for it", ("-n", "paddle-system", *rollout)),
+        Step("wait until it is ready", ("-n", "paddle-system", *rollout)),
     ]
 
 
 def is_former_operator(deployment: Raw) -> bool:
-    """Whether this is the Deployment of paddle-operator 0.3: ours has the same name but a label."""
+    """Whether this is the Deployment of paddle-operator 0.3: ours has the same name, and labels."""
     is_ours = OPERATOR_LABELS.items() <= labels_of(deployment).items()
     return name_of(deployment) == NAME and not is_ours
 
@@ -233,7 +233,7 @@ def _plan_lift(job: Raw) -> Step:
     test = {"op": "test", "path": path, "value": FORMER_FINALIZER}
     body = json.dumps([test, {"op": "remove", "path": path}])
     where = ("-n", namespace_of(job), "patch", CRD_NAME, name_of(job))
-    return Step("remove its finalizer from the job", (*where, "--type=json", f"--patch={body}"))
+    return Step("drop the former operator's finalizer", (*where, "--type=json", f"--patch={body}"))
 
 
 def _document(value: Raw) -> Document:
@@ -241,7 +241,7 @@ def _document(value: Raw) -> Document:
 
 
 def _without_nulls(value: Any) -> Any:
-    """The API server drops a null where none is allowed; Go's clients write them."""
+    """The value without nulls, which Go's clients write and the API server drops."""
     if isinstance(value, dict):
         return {key: _without_nulls(each) for key, each in value.items() if each is not None}
     return [_without_nulls(each) for each in value] if isinstance(value, list) else deepcopy(value)

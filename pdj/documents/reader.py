@@ -45,7 +45,7 @@ class Document:
     value: Any
     lines: dict[Place, int] = field(repr=False)
     doubled: tuple[tuple[int, str], ...] = ()
-    """(line, key) of each key that stands twice in its mapping; the last one counts."""
+    """(line, key) of each key that its mapping has twice; the last one is used."""
 
     def line_of(self, place: Place) -> int:
         """The line of a field, or of the nearest field above that exists."""
@@ -113,7 +113,7 @@ def _said(name: str, text: str, error: yaml.MarkedYAMLError) -> str:
 
 
 def _items(document: Document) -> list[Document]:
-    """The objects of a List, as `kubectl get -o yaml` writes them; of anything else, itself."""
+    """The objects of a List, as `kubectl get -o yaml` writes it, or the document if it is none."""
     items = document.value.get("items") if document.kind.endswith("List") else None
     if not isinstance(items, list):
         return [document]
@@ -229,7 +229,7 @@ class _Builder:
         for key, inner in node.value:
             if key.tag.endswith(":merge"):
                 merged = self.build(inner, place)
-                # What is merged later counts, also over a field above it; of a list the first.
+                # A later merge overrides fields above it; in a list of merges the first one wins.
                 for each in reversed(merged) if isinstance(merged, list) else [merged]:
                     value |= each if isinstance(each, dict) else {}
                 continue

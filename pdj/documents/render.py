@@ -1,7 +1,7 @@
 """The children that the operator would create for a job, from the operator's own `reconcile`.
 
 It is called repeatedly, each time with the children that it has created, until nothing is missing.
-The addresses and the UID, which a cluster would assign, are made up (documentation addresses).
+The addresses and the UID, which a cluster would assign, are made up.
 """
 
 import ipaddress

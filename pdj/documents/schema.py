@@ -1,7 +1,7 @@
 """Checks a value against the schema of a CustomResourceDefinition, as the API server does.
 
-Only what the schemas of `api/` use is known here. Unknown fields are errors, as for kubectl, whose
-requests say `fieldValidation: Strict`.
+Only keywords that the schemas of `api/` use are known here. Unknown fields are errors, as for
+kubectl, whose requests say `fieldValidation: Strict`.
 """
 
 import re
@@ -89,7 +89,7 @@ def _check_object(value: Raw, schema: Raw, place: Place) -> Faults:
     for name, inner in value.items():
         here = (*place, name)
         if known is not None and name in known:
-            # A null that may not be is dropped, and where there is a default, it takes its place.
+            # The API server drops a null that is not allowed, and then sets the default, if any.
             if inner is not None:
                 yield from check(inner, known[name], here)
         elif isinstance(schema.get("additionalProperties"), dict):

@@ -27,7 +27,7 @@ OUT_OF_MEMORY = Text(
     Who.USER,
 )
 KILLED = Text(
-    "A trainer, or a process of it, was killed by SIGKILL, most often because memory ran out.",
+    "A trainer, or one of its processes, was killed by SIGKILL, most often because memory ran out.",
     "Ask for more memory (resources.requests and limits), or let the program use less; if memory "
     "is not the cause, read what the logs of the node and of the program say about that time.",
     Who.USER,
@@ -216,15 +216,15 @@ TEXTS: Texts = {
     ),
     **kueue.ENGLISH_REASONS,
     Reason.POD_GROUP_PENDING: Text(
-        "The batch scheduler has not let the gang in yet: its queue is full, or the whole gang "
-        "finds no room at once.",
+        "The batch scheduler has not let the gang in yet: its queue is full, or there is no room "
+        "for the whole gang.",
         "Wait for room in the queue, or ask for less. Check that Volcano's scheduler runs and that "
         "the queue exists.",
         Who.USER,
     ),
     Reason.POD_GROUP_UNAVAILABLE: Text(
-        "The API server serves no such PodGroup (Volcano is not installed), or the user's PodGroup "
-        "was deleted.",
+        "The API server does not serve that kind of PodGroup (Volcano is not installed), or the "
+        "user's PodGroup was deleted.",
         "Have Volcano installed, or create the job without schedulingPolicy and "
         "schedulerName: volcano.",
         Who.ADMIN,
@@ -272,7 +272,7 @@ TEXTS: Texts = {
     ),
     Reason.CHILDREN_TERMINATING: Text(
         "The job is being deleted, and a child stays: a finalizer, its node or a webhook holds it.",
-        "Have the cause in the message removed. PodGroups of scheduling.k8s.io need their "
+        "Remove the cause that the message names. PodGroups of scheduling.k8s.io need their "
         "feature gates in the controller-manager, too.",
         Who.ADMIN,
     ),
@@ -305,8 +305,8 @@ TEXTS: Texts = {
         Who.OPERATOR,
     ),
     Reason.STALE_CONFIG_MAP: Text(
-        "A pod's node gives it the ConfigMap of a former job of this name, which a kubelet keeps "
-        "until its last pod is cleaned up. The restart is not charged.",
+        "A pod's node gives it the ConfigMap of a former job of this name: a kubelet keeps that "
+        "until the former job's last pod is cleaned up. The restart is not charged.",
         "Nothing; the next attempt's ConfigMap has a name of its own.",
         Who.OPERATOR,
     ),

@@ -14,7 +14,7 @@ from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path
 
 SERVICE = "paddle-elastic-etcd"
-"""That of manifests/elastic, in the job's namespace."""
+"""The Service of manifests/elastic, in the job's namespace."""
 VARIABLE = "PADDLE_MASTER"
 ENGLISH = Text(
     "The launchers of an elastic job meet in etcd, and there is no etcd where they look for it.",
@@ -28,7 +28,7 @@ CHINESE = Text(
     Who.USER,
 )
 _FAILURES = frozenset({Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED, Reason.RESTART_LOOP})
-"""Those of a program that may say the word."""
+"""The reasons of a failed program, whose message may name etcd."""
 
 
 def narrow(client: Client, picture: JobPicture, reason: str, text: Text, language: str) -> Text:

@@ -34,13 +34,13 @@ ENGLISH = {
     ),
     "checkpoint": Text(
         "A checkpoint could not be written or read.",
-        "Check the volume's room and rights, and resume from the last whole checkpoint.",
+        "Check the volume's free space and permissions; resume from the last complete checkpoint.",
         Who.USER,
     ),
     "device": Text(
         "A call to an accelerator or its library failed.",
-        "Run once with CUDA_LAUNCH_BLOCKING=1 to see which; if it fails on only one node, have "
-        "that node checked.",
+        "Run once with CUDA_LAUNCH_BLOCKING=1 to see which call; if it fails on only one node, "
+        "have that node checked.",
         Who.USER,
     ),
 }

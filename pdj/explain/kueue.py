@@ -29,7 +29,7 @@ _STEPS = {
         "missing.",
         "请让管理员配置好 LocalQueue、ClusterQueue 和 flavor；消息里写明缺少什么。"),
     "open": (Who.ADMIN,
-        "Ask for the stopPolicy of the queue to be lifted.",
+        "Remove the queue's stopPolicy.",
         "请让管理员取消队列的 stopPolicy。"),
     "checks": (Who.ADMIN,
         "Wait, or see status.admissionChecks of the Workload.",
@@ -71,7 +71,7 @@ _ROWS = (
     ("nothing", "Admitted",
         "MultiKueue runs the job in another cluster.", "MultiKueue 在另一个集群运行该作业。"),
     ("nothing", "Preempted",
-        "A job of higher priority needs the quota, or its owner, who had lent it.",
+        "A job of higher priority needs the quota, or the queue that had lent it.",
         "优先级更高的作业，或借出配额的一方，需要收回配额。"),
     ("nothing", "FlavorMigration",
         "Kueue moves the job to a better flavor.", "Kueue 正把作业迁移到更合适的 flavor。"),
@@ -93,7 +93,7 @@ _ROWS = (
     ("activate", "Deactivated",
         "The job's Workload was made inactive.", "该作业的 Workload 被设为不活动。"),
     ("activate", "RequeuingLimitExceeded",
-        "Kueue has stopped it, because its pods were too often not ready in time.",
+        "Kueue has stopped the job, because its pods were too often not ready in time.",
         "pod 多次未能及时就绪，Kueue 已停止该作业。"),
     ("activate", "MaximumExecutionTimeExceeded",
         "The job has run for as long as its label max-exec-time-seconds allows.",
@@ -110,7 +110,7 @@ def _texts(language: int) -> dict[str, Text]:
 
 
 ENGLISH, CHINESE = _texts(0), _texts(1)
-"""By Kueue's reason."""
+"""The texts by Kueue's reason."""
 ENGLISH_REASONS: Texts = {
     Reason.QUEUED: Text(
         "Kueue has not admitted the job yet: its queue has no free quota for it, or is not set up.",
@@ -119,7 +119,7 @@ ENGLISH_REASONS: Texts = {
         Who.USER,
     ),
     Reason.QUEUE_UNAVAILABLE: Text(
-        "The job has a queue's label, but Kueue is not installed or not open to the operator.",
+        "The job has a queue's label, but Kueue is not installed, or the operator may not use it.",
         "Have Kueue installed or the right granted, or remove the queue's label from the job.",
         Who.ADMIN,
     ),
@@ -149,7 +149,7 @@ CHINESE_REASONS: Texts = {
 
 
 def narrow(client: Client, job: PaddleJob, reason: str, text: Text, language: str) -> Text:
-    """The text of Kueue's own reason, if the user may read it, else the one that is given."""
+    """The text of Kueue's own reason, if the user may read it and it is known, else `text`."""
     from reconcile.model.workload import condition_named, has_quota  # takes time to import
 
     if reason not in (Reason.QUEUED, Reason.EVICTED) and job.spec.managed_by != MULTIKUEUE:

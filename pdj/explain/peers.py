@@ -1,4 +1,4 @@
-"""The last lines of the other pods, for a pod that failed because they did not come."""
+"""The last lines of the other pods, for a pod that failed because they did not join it."""
 
 from types import ModuleType
 
@@ -23,9 +23,9 @@ def waited_in_vain(failure: Failure) -> bool:
 def peer_lines(
     client: Client, picture: JobPicture, failure: Failure, texts: ModuleType
 ) -> list[str]:
-    """The last log lines of each pod that exists, by name. Raises ApiError.
+    """The last log lines of the other pods that exist, each with its pod's name. Raises ApiError.
 
-    If a job has ended and no such pod is left, how to keep them.
+    If the job has ended and no such pod is left, a line that says how to keep pods.
     """
     others = [pod for pod in picture.pods if name_of(pod) != failure.pod and _has_log(pod)]
     if not others and picture.job.status.phase in TERMINAL_PHASES:

@@ -34,15 +34,15 @@ MAX_LAST_LINES = 10
 _DISK_FULL = "No space left on device"
 """ENOSPC, in the words of the C library."""
 _NO_MODULE = "No module named "
-"""Python's, of a module or a package."""
+"""Python's words for a missing module or package."""
 _BUS_ERROR = re.compile("bus error", re.IGNORECASE)
-"""SIGBUS, in those of a shell, of Python and of PaddlePaddle's DataLoader."""
+"""SIGBUS, in the words of a shell, of Python and of PaddlePaddle's DataLoader."""
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 _PLACES = frozenset({Reason.UNSCHEDULABLE, Reason.PARTLY_PLACED, Reason.STARTING_DEADLINE_EXCEEDED})
 _QUOTAS = frozenset({Reason.QUOTA_EXCEEDED, Reason.PARTLY_PLACED})
 _OF_FAILURES = frozenset({Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED, Reason.RESTART_LOOP})
 _SET_UP = frozenset({"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"})
-"""A kubelet's words for what keeps it from starting a pod's first container."""
+"""Reasons of a kubelet's Events if it cannot start a pod's first container."""
 _GROUPS = frozenset(
     {Reason.POD_GROUP_PENDING, Reason.POD_GROUP_INVALID, Reason.POD_GROUP_UNAVAILABLE}
 )
@@ -72,7 +72,7 @@ class Story:
     warnings: tuple[str, ...]
     facts: dict[str, list[str]]
     events: tuple[Raw, ...] = ()
-    """The last Events about the job and its pods, also those that are gone; oldest first."""
+    """The last Events about the job and its pods, also pods that are gone; oldest first."""
     training: Training | None = None
 
 
@@ -139,7 +139,7 @@ def _whys(job: PaddleJob, events: list[Raw], texts: ModuleType) -> Iterator[Why]
 
 
 def _true_conditions(status: JobStatus) -> Iterator[JobCondition]:
-    """The true conditions, the headline first; only that if the job has ended or is suspended."""
+    """The true conditions, headline first; it alone if the job has ended or is suspended."""
     first = headline_condition(status)
     for condition in sorted(telling_conditions(status), key=lambda each: each != first):
         yield condition
@@ -211,14 +211,14 @@ def _history(
 
 _REASONS = frozenset(map(str, Reason))
 _OF_KSTATUS = frozenset({Condition.RECONCILING, Condition.STALLED})
-"""Conditions whose reasons are those of other conditions."""
+"""Conditions that repeat the reasons of other conditions."""
 _ONLY_EVENTS = frozenset({Reason.LOG_NOT_READ, Reason.OWNED_VARIABLE, Reason.FORCE_DELETED})
 
 
 def text_of(reason: str, texts: ModuleType) -> Text:
-    """The text of a reason; for one of a newer operator, that it is not known."""
+    """The text of a reason; UNKNOWN for a reason of a newer operator."""
     known: dict[str, Text] = {str(each): text for each, text in texts.TEXTS.items()}
-    known[OUT_OF_MEMORY] = texts.OUT_OF_MEMORY  # of failure records alone
+    known[OUT_OF_MEMORY] = texts.OUT_OF_MEMORY  # only failure records have this reason
     unknown: Text = texts.UNKNOWN
     return known.get(reason, unknown)
 
@@ -250,14 +250,14 @@ def _warnings(picture: JobPicture, events: list[Raw]) -> list[str]:
         + first_line(str(each.get("message") or ""))
         for each in _warning_events(picture, events)
     ]
-    # Pods of the same name say the same in each attempt: the last time counts.
+    # Pods of one name have the same Warnings in each attempt: keep only the last ones.
     return [*dict.fromkeys(reversed(told))][MAX_WARNINGS - 1 :: -1]
 
 
 def _warning_events(picture: JobPicture, events: list[Raw]) -> list[Raw]:
     """The Warnings about the job and its pods, the oldest first.
 
-    Not those about a missing ConfigMap of the job: pods normally wait for it.
+    Those about a missing ConfigMap of the job are left out: pods normally wait for it.
     """
     uids = {str(each["metadata"].get("uid")) for each in (picture.raw, *picture.pods)}
     awaited = re.compile(rf'configmap "{re.escape(picture.job.name)}(-attempt-\d+)?" not found')
@@ -302,7 +302,7 @@ def _facts(
 
 def _last_lines(job: PaddleJob, last: Failure, texts: ModuleType) -> list[str]:
     """The end of the failed pod's log from its record, and the command that shows more."""
-    # It will be copied to a shell, and whoever may write the status may write any role.
+    # Users copy it to a shell, and whoever can write the status can write any role.
     of_pod = f" --role {last.role} --index {last.index}" if last.role in [*Role] else ""
     command = f"kubectl pdj -n {job.namespace} logs {job.name}{of_pod} --attempt {last.attempt}"
     return [*last.message.splitlines()[-MAX_LAST_LINES:], f"{texts.LABELS['more']}: {command}"]

@@ -9,18 +9,18 @@ from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import log_path
 
 HEAD_BYTES = 64 << 10
-"""Bytes of the log to read: the launcher writes it when it starts."""
+"""How much of the log to read: the launcher names its nodes when it starts."""
 
 
 def find_alone(client: Client, picture: JobPicture) -> str:
-    """A sentence that says so; empty if they train together or if that is unknown."""
+    """A sentence that says that they do; empty if they train together or if that is unknown."""
     job = picture.job
     condition = job.status.condition(Condition.TRAINED_ALONE)
     if condition and condition.status:
         return condition.message
     if not job.spec.has_workers_only or job.spec.total_replicas < 2 or not picture.pods:
         return ""
-    # Here, so that the status of other jobs does without them.
+    # Imported here, so that the status of other jobs need not wait for it.
     from reconcile.words.alone import describe_alone, trains_alone
 
     for pod in picture.pods:

@@ -23,7 +23,7 @@ OPERATOR = "app.kubernetes.io/name=paddlejob-operator"
 OPERATOR_LINES: Query = {"tailLines": 20_000, "limitBytes": MAX_LOG_BYTES}
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 USUAL_NAMESPACE = "paddle-system"
-"""The operator's, where nobody may read the bindings or there are none."""
+"""The operator's namespace, if its bindings cannot be read or there are none."""
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 File = tuple[str, str]

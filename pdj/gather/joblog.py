@@ -12,7 +12,7 @@ from pdj.gather.logs import LogReader, Wish
 from pdj.gather.merge import Line, Merger, Source
 
 MAX_LOGS = 256
-"""Read at once; each takes a connection and a thread."""
+"""The most logs read at the same time; each takes a connection and a thread."""
 
 
 class NoLogs(Problem):
@@ -62,7 +62,7 @@ def _number(text: str | None) -> int:
 
 
 class JobLog:
-    """Readers of a job's logs, ended when the context exits. For one thread."""
+    """Readers of a job's logs, ended when the context exits. Only one thread may use it."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class JobLog:
             reader.join()
 
     def follow(self, pods: list[Raw]) -> None:
-        """Read the logs of these pods as well. Raises NoLogs where they are too many."""
+        """Read the logs of these pods as well. Raises NoLogs if they are too many."""
         for pod, source in choose(pods, self._choice):
             reader = self._readers.get(source)
             if reader is not None:
@@ -108,7 +108,7 @@ class JobLog:
         reader.start()
 
     def take(self, seconds: float) -> list[Line]:
-        """The next lines in order of time. Raises what the API server refused."""
+        """The next lines in order of time. Raises ApiError if the API server refused a log."""
         lines = self._merger.take(seconds)
         if not lines:
             for reader in self._readers.values():

@@ -108,8 +108,8 @@ def headline_of(status: Raw) -> tuple[str, str]:
 def check_served(client: Client, error: ApiError | None = None) -> None:
     """Raise NoOperator where the cluster does not know PaddleJobs, or not yet.
 
-    Such a path returns 404 in plain text, as does a load balancer without a backend, so we ask the
-    API server for its list of groups.
+    The path of an unknown kind returns 404 in plain text, but so does a load balancer without a
+    backend; so we ask the API server for its list of groups.
     """
     if not is_served(client, API_VERSION, PLURAL):
         raise NoOperator(NO_OPERATOR)

@@ -43,7 +43,7 @@ class LiveJob:
             self._pods.__exit__()
 
     def picture(self) -> JobPicture | None:
-        """The current job, or None while it does not exist; raises the error if it was refused."""
+        """The current job, or None while it does not exist. Raises ApiError after a refusal."""
         jobs = self._jobs.objects()
         try:
             pods = self._pods.objects() if self._pods else []
@@ -60,7 +60,7 @@ class LiveJob:
 
     @property
     def is_known(self) -> bool:
-        """Whether the API server has been asked already."""
+        """Whether the API server has answered already."""
         try:
             pods = self._pods.objects() if self._pods else []
         except Forbidden:

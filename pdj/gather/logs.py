@@ -1,8 +1,8 @@
 """Reads one container's log: every line once, even if the stream breaks or the container restarts.
 
 The kubelet's timestamps say where to resume. After a break the log is requested again from the
-second of the last line on, and lines that were read before are dropped: older lines, and those with
-the same timestamp, as many as were read. A very long line comes in pieces, and each counts.
+second of the last line on. Lines that were read before are dropped: older ones, and the first ones
+with the same timestamp, as many as were read. Pieces of a very long line are treated as lines.
 """
 
 import threading
@@ -87,7 +87,7 @@ class LogReader:
                 self._stream.close()
 
     def join(self) -> None:
-        """Wait until it has ended."""
+        """Wait until the thread has ended."""
         self._thread.join()
 
     def _run(self) -> None:
@@ -211,7 +211,7 @@ class Position:
         self.time = ""
         self.moment = 0
         self.count = 0
-        """Lines in all."""
+        """The number of all lines read."""
         self._at_moment = 0
         self._to_skip = 0
 

@@ -14,7 +14,7 @@ from kube.clock import Clock
 
 MAX_BUFFERED = 5_000
 MAX_BUFFERED_BYTES = 4 << 20
-"""The most lines, and text, of one log that wait. A reader that gets this far ahead pauses."""
+"""The most lines, and bytes, of one log that wait. A reader that gets this far ahead pauses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Merger:
         """The total length of each log's lines in _waiting."""
         self._open: set[Source] = set()
         self._heads: list[tuple[int, int, Source]] = []
-        """One for each log that has lines waiting: its first line's moment."""
+        """An entry for each log that has lines waiting: the moment of its first line."""
         self._silent: set[Source] = set()
         """The open logs without a line that waits."""
         self._count = 0
@@ -79,7 +79,7 @@ class Merger:
                 self._condition.notify_all()
 
     def end(self, source: Source) -> None:
-        """This log has no more lines."""
+        """Expect no more lines of this log."""
         with self._condition:
             self._open.discard(source)
             self._silent.discard(source)

@@ -34,7 +34,7 @@ from reconcile.words.progress import (
 
 PERIOD_SECONDS = 4.0
 REST_SECONDS = 15.0
-"""The period of a log that could not be read or is silent: such a read takes long."""
+"""The period if the log could not be read, or is silent: reading it then takes long."""
 THREADS = 8
 SILENT_SECONDS = 60.0
 """After this long without a line the logs of the other workers are read, too."""
@@ -71,7 +71,7 @@ class Training:
         """Whether the log has been silent for long without an announced pause, or the gang forms
         again and again.
 
-        Progress from the status is not judged here: the operator sets TrainingStalled for it.
+        Progress from the status is not checked here: the operator sets TrainingStalled for it.
         """
         quiet, forming = self.progress.quiet_until, self.progress.forming_since is not None
         is_announced = quiet is not None and self.read_at < quiet
@@ -99,12 +99,12 @@ def read_training(
 
 
 def read_trainings(client: Client, jobs: Iterable[Raw], clock: Clock) -> list[Training | None]:
-    """The same for several jobs, a few at a time, without checking who was silent first."""
+    """The training of several jobs, read a few at a time, without finding who was silent first."""
 
     def read(raw: Raw) -> Training | None:
         try:
             return read_training(client, read_job(raw), clock, with_others=False)
-        except Problem:  # of a version that cannot be read
+        except Problem:  # a job of a version that cannot be read
             return None
 
     with ThreadPoolExecutor(THREADS, "progress") as pool:
@@ -112,7 +112,7 @@ def read_trainings(client: Client, jobs: Iterable[Raw], clock: Clock) -> list[Tr
 
 
 class TrainingReader:
-    """Reads one job's training again and again, every few seconds at most. For one thread."""
+    """Reads one job's training, every few seconds at most. Only one thread may use it."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
@@ -158,7 +158,7 @@ def _of_status(known: TrainingProgress) -> Progress:
 
 
 def _read_lines(client: Client, job: PaddleJob, worker: int, *counts: int) -> list[Line]:
-    """The last lines of a worker, as many as one of these counts."""
+    """The last lines of a worker, as many as the first of these counts that `read_tail` reads."""
     path = log_path(job.namespace, pod_name(job.name, Role.WORKER, worker))
     container = trainer_name(job.spec.roles[Role.WORKER].pod_spec)
     return read_lines(read_tail(client, path, container, counts))

@@ -15,7 +15,7 @@ GAP = "  "
 COLUMNS = ("STEP", "LAST OUTPUT")
 SHOWN_METRICS = ("loss", "acc", "accuracy")
 MAX_SKEW_SECONDS = 5.0
-"""Clocks that differ by less count as right."""
+"""Clocks that differ by no more than this are taken as equal."""
 SAME_STEP_SECONDS = 60.0
 
 

@@ -38,7 +38,7 @@ BY_PHASE: Final = {
     "Suspended": "magenta",
 }
 COLUMNS, LINES = 80, 24
-"""The width for a terminal that reports none, as in a container or a recorder."""
+"""The size for a terminal that reports none, as in a container or a recorder."""
 PODS: Final = ("cyan", "green", "yellow", "magenta", "blue")
 
 
@@ -48,8 +48,8 @@ def plain(text: object) -> str:
 
 
 def log_line(text: str, has_colour: bool = False) -> str:
-    """A line of a log made harmless as by `plain`, with or without its colours. Of a progress bar,
-    only the last state is kept.
+    """A line of a log made harmless as by `plain`, with or without its colours. Only the last state
+    of a progress bar is kept.
 
     A progress bar overwrites itself after each carriage return, but a log keeps every state.
     """

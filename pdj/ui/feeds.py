@@ -1,6 +1,6 @@
 """The feeds of the page: the jobs, one job, its log. One thread reads a feed; `close` ends it.
 
-`take` waits a moment for news; its result may be empty. Raises ApiError and Problem.
+`take` waits a moment for news; its result may be empty. It raises ApiError and Problem.
 """
 
 import threading
@@ -105,7 +105,7 @@ class JobsFeed:
 
 
 class JobFeed:
-    """One job with its explanation, again whenever it changes."""
+    """One job with its explanation, sent again whenever it changes."""
 
     def __init__(
         self, client: Client, namespace: str, name: str, language: str, clock: Clock

@@ -77,7 +77,7 @@ class Guard:
         if not is_session or not self._has_key(request):
             return _refuse("no session: open the address that `kubectl pdj ui` has printed")
         if request.method not in _READS and _is_large(headers):
-            return _refuse("more than this takes", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return _refuse("the request is too large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         return None
 
     def _is_session(self, request: Request) -> bool:

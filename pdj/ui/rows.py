@@ -13,7 +13,7 @@ from pdj.gather.jobs import headline_of
 
 
 def row_of(raw: Raw) -> dict[str, Any]:
-    """The values that the list shows of a job; times are seconds since 1970."""
+    """The values that the list shows for a job; times are seconds since 1970."""
     status = raw.get("status") or {}
     reason, message = headline_of(status)
     return {

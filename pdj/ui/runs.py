@@ -18,7 +18,7 @@ from pdj.ui.rows import failure_text, seconds
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One pod, from its creation on. A time is None if that has not happened, or not yet.
+    """One pod, from its creation on. A time is None if it is unknown or has not come yet.
 
     `ending` says what ended it, empty after a success; `state` is the pod's state.
     """
@@ -115,7 +115,7 @@ def _take_failure(
     """Take the record of this pod's end from the list, and drop all records before it.
 
     Each record is used once, because times are whole seconds, and a pod can start in the second in
-    which its predecessor of the same name ended. None if the record is gone, as of old attempts.
+    which its predecessor of the same name ended. None if the record is gone: old ones are dropped.
     """
     living = [when for reason, when in moments.items() if reason != "Killing"]
     alive = int(max(living, default=0.0))
@@ -131,7 +131,7 @@ def _past_run(
 ) -> Run:
     scheduled, started = moments.get("Scheduled"), moments.get("Started")
     if scheduled is not None and started is not None:
-        scheduled = min(scheduled, started)  # told in whole seconds, unlike the other
+        scheduled = min(scheduled, started)  # `started` may be in whole seconds only
     finished = moments.get("Killing") or end
     ending = ""
     if ended is not None:

@@ -95,6 +95,6 @@ def _listen(wanted: int | None) -> socket.socket:
 
 
 def _has_screen() -> bool:
-    """Whether a browser can open a window; one in the terminal would take it from this command."""
+    """Whether a browser can open a window; a text browser would take this command's terminal."""
     names = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     return sys.platform == "darwin" or any(os.environ.get(name) for name in names)

@@ -52,7 +52,7 @@ class Lane:
     bars: list[Bar]
     name: str = ""
     marks: list[tuple[float, str]] = field(default_factory=list)
-    """An end: its time and its cause."""
+    """The ends of attempts or of the pod: time and cause of each."""
 
 
 def draw_timeline(picture: JobPicture, events: tuple[Raw, ...]) -> dict[str, Any]:

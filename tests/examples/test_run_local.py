@@ -177,7 +177,7 @@ JOB = yaml.safe_dump(paddle_job("mine", {"worker": (1, trainer())}))
         (f"{JOB}---\n{JOB}", [], 2, "holds 2 PaddleJobs"),
         (JOB, ["--program", "x"], 2, "--program takes IMAGE=FOLDER"),
         (JOB, ["--program", "x=/no/such"], 2, "no such folder: /no/such"),
-        (JOB, ["--requirements", "/no/such"], 2, "are those of a --program"),
+        (JOB, ["--requirements", "/no/such"], 2, "needs --program or --code"),
         (JOB, ["--program", "x=/tmp", "--requirements", "/no/such"], 2, "cannot read /no/such"),
         (JOB, ["--", "true"], 2, "has its own command"),
         (JOB, ["busybox"], 2, "run takes an IMAGE, or --local FILE"),

@@ -156,7 +156,7 @@ def test_running_jobs_live_through_the_move_and_complete(
 ) -> None:
     before = {job: (uids(lab, job), starts(lab, job)) for job in JOBS}
     ended = lab.status("ended")
-    assert "remove its finalizer from the job" in reader.step(Step(LOOK))
+    assert "drop the former operator's finalizer" in reader.step(Step(LOOK))
     assert {job: (uids(lab, job), starts(lab, job)) for job in JOBS} == before
     reader.step(Step(MOVE))
     for job in JOBS:

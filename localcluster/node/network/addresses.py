@@ -47,4 +47,4 @@ def _claim_range(ranges: list[IPv4Network]) -> tuple[socket.socket, IPv4Network]
     for network in random.Random(os.getpid()).sample(ranges, len(ranges)):
         if claim := claim_name(f"localcluster-node-{network.network_address}"):
             return claim, network
-    raise LocalClusterError(f"every range like {ranges[0]} of this machine is in use by a node")
+    raise LocalClusterError(f"nodes of this machine use all address ranges like {ranges[0]}")

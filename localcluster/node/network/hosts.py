@@ -70,7 +70,7 @@ class Hosts:
         threading.Thread(target=self._write_forever, name="hosts", daemon=True).start()
 
     def add_file(self, uid: str, file: HostsFile) -> None:
-        """Write a new pod's file now, and keep it until it is removed."""
+        """Write a new pod's file now, and keep it up to date until `remove_file`."""
         with self._lock:
             self._files[uid] = file
             file.write(self._lines)
@@ -81,24 +81,24 @@ class Hosts:
             self._files.pop(uid, None)
 
     def replace_pods(self, pods: list[Raw]) -> None:
-        """All pods of the cluster as they are now."""
+        """Take over a list of all pods of the cluster."""
         found = {pod["metadata"]["uid"]: pod_address(pod) for pod in pods}
         with self._lock:
             self._pods = {uid: each for uid, each in found.items() if each is not None}
         self._changed.set()
 
     def pod_event(self, kind: str, pod: Raw) -> None:
-        """A pod of the cluster has changed."""
+        """Take over a change of one pod of the cluster."""
         self._put(self._pods, pod, None if kind == "DELETED" else pod_address(pod))
 
     def replace_services(self, services: list[Raw]) -> None:
-        """All Services of the cluster as they are now."""
+        """Take over a list of all Services of the cluster."""
         with self._lock:
             self._services = {each["metadata"]["uid"]: each for each in services}
         self._changed.set()
 
     def service_event(self, kind: str, service: Raw) -> None:
-        """A Service of the cluster has changed."""
+        """Take over a change of one Service of the cluster."""
         self._put(self._services, service, None if kind == "DELETED" else service)
 
     def _put(self, known: dict[str, Known], of: Raw, what: Known | None) -> None:

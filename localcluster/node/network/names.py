@@ -58,7 +58,7 @@ def pod_address(pod: Raw) -> PodAddress | None:
 
 
 def build_lines(services: list[Raw], pods: list[PodAddress]) -> list[Line]:
-    """Every line, sorted."""
+    """The lines of all Services, sorted."""
     by_label: dict[tuple[str, tuple[str, str]], list[PodAddress]] = {}
     for pod in pods:
         for label in pod.labels:

@@ -1,6 +1,6 @@
 """The delay before a container is restarted or an image pulled again. Pure.
 
-The delay doubles from `base_seconds` to five minutes, and starts again after a run of ten minutes.
+The delay doubles from `base_seconds` to five minutes, and starts over after a run of ten minutes.
 """
 
 MAX_SECONDS = 300.0

@@ -55,7 +55,7 @@ class Container:
     scratch: Path | None = None
     started_at: float = 0.0
     pull_error: str = ""  # why the last pull failed
-    pull_error_until: float = 0.0  # a failed pull is shown till then, before its back-off is
+    pull_error_until: float = 0.0  # until then status shows the pull's error, then the back-off
 
     @property
     def name(self) -> str:
@@ -102,7 +102,7 @@ class Container:
         self._end(128, reason, message, 0.0)
 
     def collect_end(self) -> bool:
-        """Record the end of the process; False if none has ended."""
+        """Record the end of the process; False if it has not ended."""
         if not self.is_running or self.process is None or self.process.end is None:
             return False
         end = self.process.end

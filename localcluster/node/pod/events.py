@@ -31,7 +31,7 @@ class Recorder(threading.Thread):
         self._numbers = count(1)
 
     def record(self, pod: Raw, kind: str, reason: str, message: str, container: str = "") -> None:
-        """`kind` is Normal or Warning; `container` a field path, such as spec.containers{x}."""
+        """Queue an Event of `kind` Normal or Warning; `container` is a path: spec.containers{x}."""
         of = {key: pod["metadata"][key] for key in ("namespace", "name", "uid")}
         event = {
             "involvedObject": {"apiVersion": "v1", "kind": "Pod", "fieldPath": container, **of},

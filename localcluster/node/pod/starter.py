@@ -73,7 +73,7 @@ class Starter:
 
         Raises ApiError if the API server does not answer.
         """
-        if container.pull_error_until > clock.monotonic():  # woken, for the pod has changed
+        if container.pull_error_until > clock.monotonic():  # woken early: the pod has changed
             return container.pull_error_until
         left = container.backoff.left_seconds(clock.monotonic())
         if left > 0:
@@ -236,7 +236,7 @@ class Starter:
             if image.keeps_environment:
                 for folder in folders[:-1]:
                     write_protect(folder)
-            # Without mount namespaces: what a pod asked for itself fails at its start.
+            # Without mount namespaces other mounts than the token's fail at the start.
             return [mount for mount in mounts if mount.target != TOKEN_FOLDER]
         own = [Mount(str(folder), str(folder), if_hidden=True) for folder in folders]
         if image.keeps_environment:  # all but the last, which is the machine's Python

@@ -18,7 +18,7 @@ TERMINAL = ("Succeeded", "Failed")
 
 
 def decide_phase(inits: Sequence[Container], mains: Sequence[Container], policy: str) -> str:
-    """Pending, Running, Succeeded or Failed."""
+    """The pod's phase: Pending, Running, Succeeded or Failed."""
     for init in inits:
         if init.role == "init" and init.exit_code != 0:
             return "Failed" if init.is_over(policy) else "Pending"
@@ -74,7 +74,7 @@ def keep_times(conditions: list[Raw], before: Sequence[Raw], now: str) -> list[R
         previous = old.get(condition["type"])
         same = previous is not None and previous["status"] == condition["status"]
         since = previous.get("lastTransitionTime", now) if previous is not None and same else now
-        # A merge patch leaves what it does not name: say that there is no reason any more.
+        # A merge patch keeps fields that it does not name: remove an old reason.
         blank = {"reason": None, "message": None, "lastProbeTime": None}
         timed.append(blank | condition | {"lastTransitionTime": since})
     return timed
@@ -86,7 +86,7 @@ def _only(address: str) -> list[Raw]:
 
 
 class StatusWriter:
-    """Writes the status of one pod. `verdict` overrides the state of its containers."""
+    """Writes the status of one pod. Fields in `verdict` override those from its containers."""
 
     def __init__(
         self, client: Client, pod: Raw, inits: Sequence[Container], mains: Sequence[Container]
@@ -132,7 +132,7 @@ class StatusWriter:
     def _phase(self, pod: Raw, is_deleted: bool) -> str:
         phase = decide_phase(self._inits, self._mains, pod["spec"].get("restartPolicy", "Always"))
         if is_deleted and all(each.exit_code is not None for each in self._mains):
-            # No restart comes any more, so how the containers ended is how the pod ended.
+            # Nothing is restarted any more, so the containers' exit codes decide.
             phase = "Succeeded" if all(each.exit_code == 0 for each in self._mains) else "Failed"
         if phase in TERMINAL and any(each.is_running for each in self._inits):
             return "Running"  # a sidecar has yet to end

@@ -16,7 +16,7 @@ from localcluster.node.pod.containers import Container
 from localcluster.node.pod.node_context import NodeContext
 from localcluster.node.pod.probes import run_handler
 
-LEAST_GRACE_SECONDS = 2.0  # for sidecars, when the main containers have used all of it
+LEAST_GRACE_SECONDS = 2.0  # for sidecars, if the main containers have used the whole grace period
 KILL_SECONDS = 10.0
 
 
@@ -50,7 +50,7 @@ class Stopper:
             self._stop_together(pod, [sidecar], partial(deadline, least))
 
     def kill(self, containers: Sequence[Container]) -> None:
-        """Kill all containers at once."""
+        """Kill these containers and wait for their end."""
         processes = [each.process for each in containers if each.process is not None]
         for process in processes:
             self.node.runtime.kill(process, signal.SIGKILL)

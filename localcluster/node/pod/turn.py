@@ -2,7 +2,7 @@
 
 Pods listen on fixed ports of all addresses (PaddlePaddle's launcher does), so those of a second job
 would find the ports in use, or hang. A job keeps the network until none of its pods is left. Any
-thread may ask.
+thread may call.
 """
 
 from dataclasses import dataclass
@@ -52,8 +52,8 @@ class Turn:
     def _write(self, before: str, now: str) -> bool:
         """Replace the file's content; False if another node has changed it meanwhile.
 
-        Each write differs from the content before, so a pod that appeared after we had listed its
-        job's pods is noticed, too.
+        Each write differs from the content before, so we also notice that a pod of the current job
+        has started after our list.
         """
         with FileLock(self.file.with_suffix(".lock")):
             if self._read() != before:
@@ -64,7 +64,7 @@ class Turn:
             return True
 
     def _pods_of(self, uid: str) -> list[str]:
-        """The job of this UID, once for each of its pods that have not ended."""
+        """The name of the job with this UID, once for each of its pods that have not ended."""
         pods = self.client.get(NOT_ENDED)["items"]
         owners = [(pod["metadata"]["namespace"], _owner(pod)) for pod in pods]
         return [f"{space}/{each['name']}" for space, each in owners if each and each["uid"] == uid]

@@ -34,7 +34,7 @@ DEADLINE_MESSAGE = "Pod was active on the node longer than the specified deadlin
 UNEXPECTED_RETRY_SECONDS = 5.0
 SANDBOX_RETRY_SECONDS = 1.0
 VOLUME_RETRY_SECONDS = 1.0
-# What a pod's folder holds that nobody needs once it has ended; its logs stay until it is deleted.
+# The folders of a pod to remove when it has ended; its logs stay until it is deleted.
 WORK_FOLDERS = ("containers", "volumes", "etc")
 
 
@@ -55,7 +55,7 @@ class PodWorker:
         self._sandbox = sandbox
         self._node = node
         self._on_finish = on_finish
-        self.newest = pod  # as it was last heard of
+        self.newest = pod  # the last version from the informer
         self._pod = pod
         self._wakeup = threading.Event()
         self._abandoned = threading.Event()
@@ -105,11 +105,11 @@ class PodWorker:
         return self._sandbox.facts.pod_ip
 
     def process_of(self, container: str) -> Process | None:
-        """The process of a container that runs."""
+        """The process of a container, if it runs."""
         return next((each.process for each in self._all if each.name == container), None)
 
     def connect(self, port: int) -> socket.socket:
-        """Connect to a port of the pod's loopback interface, as it sees it. Raises OSError."""
+        """Connect to a port of the pod's own loopback interface. Raises OSError."""
         if not self._node.has_network(self._pod):
             return socket.create_connection((self.address, port))
         there = self._node.runtime.open_socket(self._pod["metadata"]["uid"])
@@ -188,20 +188,20 @@ class PodWorker:
 
     @contextlib.contextmanager
     def _retrying(self) -> Any:
-        """Retry soon when the API server does not answer."""
+        """Retry soon after an error. Raises Gone if the pod is no longer in the API server."""
         try:
             yield
         except ApiError as error:
             if isinstance(error, NotFound | Conflict) and self._is_gone():
                 raise Gone from error
-            if error.code:  # somebody answers
+            if error.code:  # the server has answered
                 print(f"{pod_path(self._pod)}: {error}", flush=True)
             self._look_at(clock.monotonic() + API_RETRY_SECONDS)
         except OSError:
             self._look_at(clock.monotonic() + API_RETRY_SECONDS)
         except Gone:
             raise
-        except Exception:  # one pod's trouble must not leave its processes without a keeper
+        except Exception:  # the thread must not end while the pod's processes run
             traceback.print_exc()
             self._look_at(clock.monotonic() + UNEXPECTED_RETRY_SECONDS)
 
@@ -276,7 +276,7 @@ class PodWorker:
         self._node.hosts.add_file(pod["metadata"]["uid"], file)
         self._has_sandbox = True
         if self._inits:
-            for each in self._all:  # kubectl reads Init:0/1 off the word, on init containers too
+            for each in self._all:  # kubectl prints Init:0/1 for it, also of init containers
                 if not each.has_started_ever:
                     each.set_waiting("PodInitializing")
         self._write_status()
@@ -339,7 +339,7 @@ class PodWorker:
 
     def _stop_sidecars(self) -> None:
         if any(each.is_running for each in self._inits):
-            # That the main containers have ended is known before the sidecars have.
+            # Report the end of the main containers before that of the sidecars.
             self._write_status()
             self._stopper.stop(self._pod, self._inits, [], self._own_grace)
             self._collect_ends()

@@ -30,7 +30,7 @@ FORWARDED = (
     signal.SIGUSR2,
 )
 KILL_TREE = signal.SIGRTMIN
-"""The signal to kill its program and all descendants, where no PID namespace does that."""
+"""The signal on which it kills its program and all descendants, if it has no PID namespace."""
 # The kernel's out-of-memory killer takes a container before the cluster's own processes.
 OOM_SCORE_ADJUSTMENT = "500"
 
@@ -51,7 +51,7 @@ def run_init(spec_file: str, descriptors: list[int], isolated: bool) -> NoReturn
         report_failure(report, "StartError", str(error))
         status = 128
     if not isolated:
-        kill_descendants()  # without a PID namespace the kernel does not
+        kill_descendants()  # without a PID namespace the kernel does not kill them
     os._exit(status)
 
 
@@ -84,7 +84,7 @@ def _start_main(spec: ContainerSpec, out: int, err: int, report: int) -> int:
 
 
 def exec_program(argv: list[str], env: dict[str, str], streams: list[int], report: int) -> NoReturn:
-    """Replace this process by the program with these as stdin, stdout and stderr.
+    """Replace this process by the program with `streams` as its stdin, stdout and stderr.
 
     If that is impossible, `report` gets the error.
     """

@@ -48,13 +48,13 @@ NOT_HERE = (
 
 
 class Forwarder:
-    """Forwards connections to the API server's address in the pods' network to the real server."""
+    """Forwards pods' connections to the API server, to web ports and to the name server."""
 
     def __init__(self, machine: int, server: tuple[str, int]) -> None:
         self._machine = machine
         self._own = open_own()
         self._server = server
-        # More wait in the kernel's queue: accepting without a file left would be a busy loop.
+        # Others wait in the kernel: accepting without a free descriptor would be a busy loop.
         self._free = asyncio.Semaphore(most_connections())
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -74,7 +74,7 @@ class Forwarder:
             await self._free.acquire()
             try:
                 client, _ = await loop.sock_accept(listener)
-            except OSError:  # the client is gone again, or the machine has no file left
+            except OSError:  # the client is gone again, or the machine has no descriptor left
                 self._free.release()
                 await asyncio.sleep(ACCEPT_RETRY_SECONDS)
                 continue
@@ -117,7 +117,7 @@ class Names(asyncio.DatagramProtocol):
         self, new_socket: Callable[[int], socket.socket], server: Callable[[], str]
     ) -> None:
         self._socket = new_socket
-        self._server = server  # asked for each question: a machine may move to another network
+        self._server = server  # called for each query: a machine may move to another network
         self._tasks: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -144,13 +144,13 @@ class Names(asyncio.DatagramProtocol):
 
 
 def name_server() -> str:
-    """The first of the machine's that has an IPv4 address."""
+    """The machine's first name server with an IPv4 address, or 127.0.0.1."""
     found = re.search(r"^nameserver\s+([\d.]+)\s*$", read_resolver(), re.MULTILINE)
     return found[1] if found else "127.0.0.1"
 
 
 def most_connections() -> int:
-    """The limit of connections: at two files each, three quarters of the file limit."""
+    """The most connections: with two files each they use three quarters of the file limit."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = min(most, MAX_FILES)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
@@ -193,7 +193,7 @@ def build(folder: Path) -> int:
 
 
 def main(folder: Path, server: str) -> int:
-    """Build the network and serve until a signal; returns an exit code if it cannot be built."""
+    """Build the network and serve until a signal; returns 0 if it cannot be built."""
     try:
         machine = build(folder)
     except OSError as error:

@@ -49,7 +49,7 @@ def setns(descriptor: int, kind: int) -> None:
 def mount(
     source: str, target: str | Path, kind: str = "", flags: int = 0, options: str = ""
 ) -> None:
-    """One mount(2). Raises OSError that names source and target."""
+    """Call mount(2). Raises an OSError that names source and target."""
     result = _libc.mount(
         os.fsencode(source),
         os.fsencode(target),

@@ -1,6 +1,6 @@
 """Writes and reads container logs on disk, in the format of container runtimes.
 
-A line is `<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P> <text>`: F ends a line, P goes on. The
+A record is `<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P> <text>`: after P its line goes on.
 LogPump's thread reads the pipes of all containers and writes the logs; any thread may read them.
 """
 
@@ -73,11 +73,11 @@ class LogPump(threading.Thread):
 
     def __init__(self) -> None:
         super().__init__(name="log pump", daemon=True)
-        self._epoll = select.epoll()  # may be told of a descriptor while the thread waits
+        self._epoll = select.epoll()  # descriptors may be added while the thread waits
         self._streams: dict[int, tuple[str, LogFile]] = {}
 
     def add(self, log: LogFile, stdout: int, stderr: int) -> None:
-        """Take over both descriptors; they are closed at their end."""
+        """Take over both descriptors; each is closed at the end of its stream."""
         for descriptor, stream in ((stdout, "stdout"), (stderr, "stderr")):
             self._streams[descriptor] = (stream, log)
             self._epoll.register(descriptor, select.EPOLLIN)
@@ -96,14 +96,14 @@ class LogPump(threading.Thread):
                 return
             log.end(stream)
         if not data:
-            self._epoll.unregister(descriptor)  # closed alone, a copy in a fork would go on to tell
+            self._epoll.unregister(descriptor)  # else a fork's copy of it would still cause events
             del self._streams[descriptor]
             os.close(descriptor)
 
 
 @dataclass(frozen=True)
 class LogQuery:
-    """The options of `kubectl logs`; None and False mean no limit."""
+    """The options of `kubectl logs`; None means no limit, and `since` is a timestamp or empty."""
 
     follow: bool = False
     timestamps: bool = False
@@ -113,7 +113,7 @@ class LogQuery:
 
 
 def read_log(path: Path, query: LogQuery, is_complete: Callable[[], bool]) -> Iterator[bytes]:
-    """The log's text in pieces. With `follow`, new lines as they come until it is complete.
+    """The log's text in pieces. With `follow`, also new lines until the log is complete.
 
     An empty piece means that nothing is new for now, so that the caller can check whether anyone
     still listens.

@@ -1,8 +1,8 @@
-"""Memory limits without cgroups: a container over its limit is killed, as the kernel would.
+"""Memory limits without cgroups: a container over its limit is killed, as by the kernel.
 
 The memory that a container's processes do not share with files is counted, as an estimate of what a
 memory cgroup charges. It is checked a few times a second, and only while some container has a
-limit. Only the spawner uses it, because every process of every container is visible in its PID
+limit. Only the spawner uses this module: every process of every container is visible in its PID
 namespace.
 """
 

@@ -1,7 +1,7 @@
 """Network devices, addresses and routes: the few requests to the kernel that pod networks need.
 
 A socket stays in the network namespace in which it was made, even if its process moves to another.
-Raises OSError with the kernel's message. The command `ip` could do the same, but is not installed
+Requests raise OSError with the kernel's message. `ip` could do the same, but is not installed
 everywhere.
 """
 
@@ -58,7 +58,7 @@ class Netlink:
         self._ask(RTM_NEWLINK, NLM_F_CREATE, _link(0) + info)
 
     def add_address(self, index: int, address: str, prefix: int) -> None:
-        """Give a device an address; harmless twice."""
+        """Give a device an address, or keep it if it has it already."""
         packed = socket.inet_aton(address)
         body = struct.pack("=BBBBI", socket.AF_INET, prefix, 0, RT_SCOPE_UNIVERSE, index)
         body += _attribute(IFA_LOCAL, packed) + _attribute(IFA_ADDRESS, packed)

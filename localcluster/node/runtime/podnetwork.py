@@ -25,7 +25,7 @@ FILE = "network.json"
 RANGES, RANGE_PREFIX = ("198.18.0.0", "10.222.0.0", "100.96.0.0"), 15
 """Ranges to choose from. The first is for benchmarks (RFC 2544); some proxies use it, too."""
 DEFAULT_PREFIX = 8
-"""A route for more addresses than this prefix has is a default route, or a part of one."""
+"""A route with a shorter prefix than this is taken for a default route, or a part of one."""
 ROUTES = Path("/proc/net/route")
 NODE_PREFIX = 22
 API_ADDRESS, API_PORT = "10.96.0.1", 443
@@ -81,7 +81,7 @@ class PodNetwork:
 def choose_range(routes: str) -> str:
     """The first address of a range for which the machine has no route but its default one.
 
-    `routes` is the text of ROUTES. Routes of other local clusters do not count: each of their nodes
+    `routes` is the text of ROUTES. Routes of other local clusters are ignored: each of their nodes
     has claimed a part of its own. Raises OSError if every range is taken.
     """
     taken = [_destination(line) for line in routes.splitlines()[1:] if not OWN.match(line)]
@@ -122,7 +122,7 @@ def make_bridge(machine: int, first_address: str) -> str:
     network.
     """
     _configure()
-    name = f"lc{os.getpid()}"  # as OWN knows it
+    name = f"lc{os.getpid()}"  # OWN matches it
     with Netlink() as kernel:
         kernel.set_up(LOOPBACK)
         kernel.add_bridge("pods", BRIDGE)
@@ -158,7 +158,7 @@ def make_pod_network(fabric: int, address: str) -> int:
 
 
 def _configure() -> None:
-    """Disable IPv6 except on loopback: neighbour discovery would flood a bridge with many ports."""
+    """Set the client ports, and disable IPv6: neighbour discovery would flood a large bridge."""
     for name, value in (
         ("ipv6/conf/default/disable_ipv6", "1"),
         ("ipv4/ip_local_port_range", CLIENT_PORTS),

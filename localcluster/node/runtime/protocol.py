@@ -22,8 +22,8 @@ MAX_DESCRIPTORS = 8
 class Mount:
     """`source` appears at `target` in the container.
 
-    With `overlay` as a private copy; with `if_hidden` only if the container does not see the path
-    anyway.
+    With `overlay` it is a private copy; with `if_hidden` it is mounted only if the container does
+    not see the path anyway.
     """
 
     source: str
@@ -37,7 +37,7 @@ class Mount:
 class ContainerSpec:
     """Everything the spawner needs to run one container; paths are the node's.
 
-    `network` is the pod's, or empty for the machine's.
+    `network` names the pod's network by the pod's UID; it is empty for the machine's.
     """
 
     argv: list[str]
@@ -70,7 +70,7 @@ def send(
 ) -> None:
     """Send one message with descriptors; the sender still has to close these.
 
-    Raises OSError for one that is too long: the other side would get a part of it, and end.
+    Raises OSError if the message is too long: the other side would get a part of it, and end.
     """
     packet = json.dumps(message).encode()
     if len(packet) > MAX_PACKET_BYTES:

@@ -3,7 +3,7 @@
 The host's folders serve as the image: each top-level folder is an overlay whose writes go to the
 container's scratch folder, so that any path can be created or changed without an effect on the
 host. If the kernel refuses an overlay, the folder itself is bound. /proc, /dev, /run and /tmp are
-the container's own. Single-threaded; raises MountError that says which mount failed.
+the container's own. Single-threaded; raises a MountError that says which mount failed.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from localcluster.node.runtime.protocol import ContainerSpec, Mount
 
 OWN_FOLDERS = ("proc", "sys", "dev", "run", "tmp", "lost+found")
 MAX_LINKS = 40
-"""Linux's own bound."""
+"""The most symbolic links in a path, as in Linux."""
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "fuse")
 DEVICE_LINKS = {
     "fd": "/proc/self/fd",
@@ -92,7 +92,7 @@ def _mirror(source: Path, target: Path, layers: Path) -> None:
         target.symlink_to(source.readlink())
     elif source.is_dir():
         target.mkdir()
-        if not os.access(source, os.R_OK | os.X_OK):  # such as /root of another user: an empty one
+        if not os.access(source, os.R_OK | os.X_OK):  # such as another user's /root: stays empty
             return
         _overlay([source], target, layers)
     else:
@@ -173,8 +173,8 @@ def _mount_own(root: Path, scratch: Path) -> None:
 def _link_etc(root: Path, etc: Path) -> None:
     """Put the pod's hosts, hostname and, if it has one, resolv.conf in place.
 
-    They are links into a bound folder, so that the node can replace a file at once: a reader sees
-    the old one or the new one.
+    They are links into a bound folder, so that the node can replace a file atomically: a reader
+    sees the old one or the new one.
     """
     folder = root / "run" / "pod-etc"
     folder.mkdir()
@@ -203,7 +203,7 @@ def _mount_into(root: Path, mount: Mount, layers: Path) -> None:
 
 
 def resolve_in(root: Path, path: str) -> Path:
-    """Where `path` leads inside `root`, by links relative to it and never out of it, as chroot(2).
+    """Resolve `path` and its links inside `root`, as after chroot(2).
 
     Raises OSError where links lead in circles.
     """

@@ -25,9 +25,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 class StartFailed(Exception):
-    """The program could not be started; it has the reason for the container's status, and a
-    message.
-    """
+    """A program could not be started; `reason` is for the container's status."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -36,7 +34,7 @@ class StartFailed(Exception):
 
 @dataclass(frozen=True)
 class End:
-    """How a process ended; 128 + n for signal n."""
+    """How a process ended; `exit_code` is 128 + n after signal n."""
 
     exit_code: int
     out_of_memory: bool
@@ -123,7 +121,7 @@ class Runtime:
             os.close(out_read)
 
     def exec(self, container: Process, argv: list[str], streams: list[int]) -> tuple[Process, int]:
-        """Start a command in a container with these as stdin, stdout and stderr, and close them.
+        """Start a command in a container; `streams`, its stdin, stdout and stderr, are closed here.
 
         Also returns a descriptor: it has the error if the command cannot be started, and ends with
         the command. Raises StartFailed.
@@ -146,7 +144,7 @@ class Runtime:
         return socket.socket(fileno=descriptors[0])
 
     def kill(self, process: Process, number: int) -> None:
-        """Send a signal to a container's main process; SIGKILL takes all of the container."""
+        """Send a signal to a container's main process; SIGKILL kills the whole container."""
         with contextlib.suppress(StartFailed):  # the spawner is gone, and every process with it
             self._send("kill", id=process.identifier, signal=int(number))
 

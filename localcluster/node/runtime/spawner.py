@@ -83,7 +83,7 @@ class Spawner:
         }
         try:
             handlers[message["op"]](message, descriptors)
-        except OSError:  # no process or memory left: that container has ended, the others live
+        except OSError:  # no process or memory left: report an end, and serve the others
             self._tell_end(message.get("id", ""), 128, False)
         finally:
             for descriptor in descriptors:
@@ -108,7 +108,7 @@ class Spawner:
         try:
             child = os.fork()
         finally:
-            if child != 0:  # later children are to be born in the spawner's own namespace again
+            if child != 0:  # later children belong in the spawner's own namespace again
                 linux.setns(self._own_namespace, linux.CLONE_NEWPID)
         return child
 
@@ -155,14 +155,14 @@ class Spawner:
 
     def _kill(self, message: dict[str, Any], _: list[int]) -> None:
         child, number = self._children.get(message["id"]), message["signal"]
-        if number == signal.SIGKILL and not self._isolated:  # the kernel would take one process
+        if number == signal.SIGKILL and not self._isolated:  # it would kill only one process
             number = KILL_TREE
         if child is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, number)
 
     def _mount_tmpfs(self, message: dict[str, Any], _: list[int]) -> None:
-        """A memory volume: mounted here, where every container inherits it and the host does not.
+        """Mount a memory volume here, where every container inherits it and the host does not.
 
         Without namespaces it stays a folder on the disk.
         """
@@ -238,7 +238,7 @@ class Spawner:
 
 
 def _environment_of(container: int) -> dict[str, str]:
-    """The environment of the container's main process: its first process's only child at first."""
+    """The environment of the container's program, which is the first child of its first process."""
     children = Path(f"/proc/{container}/task/{container}/children").read_text().split()
     data = Path(f"/proc/{children[0]}/environ").read_bytes() if children else b""
     pairs = (item.partition("=") for item in os.fsdecode(data).split("\0") if item)
@@ -248,7 +248,7 @@ def _environment_of(container: int) -> dict[str, str]:
 def _join(container: int) -> None:
     """Enter the container's namespaces, except those that this process is in already.
 
-    Only root may enter the network that it is in already, as with a pod that shares the machine's.
+    Only root may enter its own network again, and a pod may share the machine's.
     """
     kinds = {
         "mnt": linux.CLONE_NEWNS,
@@ -269,8 +269,8 @@ def _join(container: int) -> None:
 def isolate() -> bool:
     """Enter namespaces for this node; returns False if the machine does not allow it.
 
-    Returns in a new process, first of its PID namespace. Without root a user namespace gives the
-    right to the others.
+    Returns in a new process, the first of its PID namespace. Without root, a user namespace gives
+    the right to enter the others.
     """
     if not _is_allowed():
         return False

@@ -1,7 +1,7 @@
 """A container's environment, as a kubelet builds it. Pure, except that `client` reads objects.
 
-In order, later ones override: the image's, the API server's address, envFrom, env. References
-$(NAME) see earlier variables, but not the image's.
+Later sources override earlier ones: the image, the API server's address, envFrom, env.
+References $(NAME) see earlier variables, but not the image's.
 """
 
 import re

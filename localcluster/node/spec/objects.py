@@ -11,7 +11,7 @@ Content = dict[str, bytes]
 
 
 class ConfigError(Exception):
-    """A referenced object does not exist yet; the message is the kubelet's."""
+    """A referenced object, key or field does not exist; the message is like the kubelet's."""
 
 
 def content_of(client: Client, kind: str, namespace: str, reference: Raw) -> Content:

@@ -14,7 +14,7 @@ from wsproto import ConnectionType, WSConnection, events
 from wsproto.frame_protocol import CloseReason
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
-PIECE_BYTES = 65536  # more than a TLS record: what is read leaves nothing behind that no poll shows
+PIECE_BYTES = 65536  # more than a TLS record: a read leaves no data behind that poll cannot see
 
 
 class Channel:
@@ -28,7 +28,7 @@ class Channel:
     ) -> None:
         self._connection = connection
         self._protocol = WSConnection(ConnectionType.SERVER)
-        self._lock = threading.Lock()  # guards both: TLS cannot be read and written at once
+        self._lock = threading.Lock()  # guards both: TLS allows no read during a write
         raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
         self._protocol.initiate_upgrade_connection(raw, "/")
         (request,) = self._protocol.events()
@@ -73,7 +73,7 @@ class Channel:
         self._send(events.BytesMessage(message))
 
     def close(self) -> None:
-        """Ask the client to leave, once it has what was sent. Raises OSError."""
+        """Ask the client to leave after it has read what was sent. Raises OSError."""
         self._send(events.CloseConnection(CloseReason.NORMAL_CLOSURE))
 
     def _send(self, event: events.Event) -> None:

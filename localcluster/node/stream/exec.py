@@ -17,7 +17,7 @@ from localcluster.node.stream.channel import PIECE_BYTES, Channel
 SUBPROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN, STDOUT, STDERR, STATUS, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 OUTPUT_SECONDS = 1.0
-"""How long output may come after the command's end: a process that it has left may write on."""
+"""How long output is read after the command's end: processes that it started may still write."""
 
 
 class Exec:
@@ -46,7 +46,7 @@ class Exec:
         """Pass on what the client sends until it leaves, as it does once it has the status."""
         try:
             for message in self._channel.messages():
-                # A command may read no more; a client may write after the end, or nonsense.
+                # The command may have closed its input; a client may write too late, or nonsense.
                 with contextlib.suppress(Exception):
                     self._take(message)
         finally:

@@ -1,6 +1,6 @@
 """`kubectl port-forward`: connections to a pod's ports, each as two streams of SPDY.
 
-One of the two has the connection's bytes, the other one takes an error. All frames travel in the
+One of the two carries the connection's bytes, the other an error. All frames travel in the
 messages of one WebSocket.
 """
 
@@ -50,13 +50,13 @@ class Forward:
             self._channel.send(spdy.control(spdy.PING, frame.data))
 
     def _shut(self, stream: int, how: int) -> None:
-        """The thread that reads from the pod closes the connection."""
+        """Shut a connection down; the thread that reads from the pod then closes it."""
         with contextlib.suppress(OSError, KeyError):
             self._connections[stream].shutdown(how)
 
     def _open(self, frame: spdy.Frame) -> None:
         request, port = frame.headers["requestid"], frame.headers["port"]
-        if frame.headers["streamtype"] == "error":  # the first of the two
+        if frame.headers["streamtype"] == "error":  # the first of the connection's two
             self._errors[request] = frame.stream
             return
         errors = self._errors.pop(request)
@@ -69,7 +69,7 @@ class Forward:
         threading.Thread(target=self._copy, args=arguments, name="forward", daemon=True).start()
 
     def _copy(self, stream: int, errors: int, there: socket.socket) -> None:
-        """Send what the pod sends, and the streams' end after its end."""
+        """Send what the pod sends to the client, then end both streams."""
         with there, contextlib.suppress(OSError):
             with contextlib.suppress(ConnectionError):
                 while payload := there.recv(PIECE_BYTES):

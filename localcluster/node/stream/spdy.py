@@ -1,7 +1,7 @@
 """The frames of SPDY/3, as far as `kubectl port-forward` uses them: many streams in one.
 
-kubectl speaks it inside a WebSocket. No package of Python's speaks it, for browsers have long left
-it. Bytes in, bytes out; no input or output here.
+kubectl speaks it inside a WebSocket. No Python package does, as browsers dropped it long ago.
+Bytes in, bytes out; this module does no input or output.
 """
 
 import struct
@@ -14,7 +14,7 @@ CONTROL = 0x8003 << 16
 FIN = 1
 HEADER_BYTES = 8
 MAX_BLOCK_BYTES = 65536
-"""Of the headers of one stream; a few hundred are usual."""
+"""The most bytes of one stream's headers; a few hundred are usual."""
 NAMES = (
     "options head post put delete trace accept accept-charset accept-encoding accept-language "
     "accept-ranges age allow authorization cache-control connection content-base content-encoding "
@@ -39,7 +39,7 @@ TEXT = (
 DICTIONARY = b"".join(
     len(name).to_bytes(4) + name.replace("_", " ").encode() for name in NAMES.split()
 ) + TEXT.encode()  # fmt: skip
-"""The text that both sides have in common before they compress headers (draft 3, 2.6.10.1)."""
+"""The dictionary with which both sides compress headers (draft 3, 2.6.10.1)."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Spdy:
             yield Frame(kind, stream, bool(length >> 24 & FIN), body, headers)
 
     def _headers(self, block: bytes) -> dict[str, str]:
-        """After their number: each name and value, with its length before it."""
+        """Read the headers after their number; each name and value has its length before it."""
         plain = self._inflate.decompress(block, MAX_BLOCK_BYTES)[4:]
         if self._inflate.unconsumed_tail:
             raise ValueError(f"headers of more than {MAX_BLOCK_BYTES >> 10} KiB")

@@ -20,7 +20,7 @@ class Tokens:
     client: Client
     pod: Raw
     _tokens: dict[tuple[str, int], tuple[str, float]] = field(default_factory=dict)
-    """Each with the time, on the monotonic clock, when to ask for the next."""
+    """Each token, and the time on the monotonic clock when to ask for the next."""
 
     def get(self, projection: Raw) -> str:
         """The token for a serviceAccountToken projection. Raises ApiError."""

@@ -1,7 +1,7 @@
 """A pod's volumes: the folder for each on this machine, prepared before any container starts.
 
-Used by one pod's worker thread. A volume that is not ready yet raises VolumeError, in words like
-the kubelet's, and is retried.
+Used by one pod's worker thread. A volume that is not ready yet raises VolumeError, with a message
+like the kubelet's, and is retried.
 """
 
 from collections.abc import Callable

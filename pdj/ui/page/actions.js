@@ -1,4 +1,4 @@
-// What changes a job: each asks first, and is there only for those who may.
+// The actions on a job: each asks for confirmation, and only users who may do it see it.
 
 import { el, setText, show } from './dom.js';
 import { t } from './i18n.js';
@@ -19,7 +19,7 @@ export function possible(job, rights) {
   return names;
 }
 
-/** Ask, do it, and say how it went. */
+/** Ask for confirmation, act, and show the result. */
 export function ask(name, job, path, done) {
   const workers = el('input', { type: 'number', min: 0, max: 10000, required: true, id: 'workers', value: job.workers });
   const problem = el('p', { class: 'problem', role: 'alert' });
@@ -52,7 +52,7 @@ export function ask(name, job, path, done) {
   dialog.showModal();
 }
 
-/** The buttons, made anew only where they are others: a focus stays. */
+/** The buttons, rebuilt only if they have changed, so that the focus stays. */
 export function drawActions(node, job, rights, path, done) {
   const names = possible(job, rights);
   const shown = [...node.children].map((each) => each.dataset.action).join(' ');

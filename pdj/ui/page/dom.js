@@ -1,4 +1,4 @@
-// Elements. Whatever others wrote becomes text here, and nothing else.
+// Makes elements. Text from others stays text: it is never parsed as HTML.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -7,7 +7,7 @@ export function el(name, attributes = {}, ...children) {
   return fill(document.createElement(name), attributes, children);
 }
 
-/** The same of a picture. */
+/** The same for an SVG element. */
 export function svg(name, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, name), attributes, children);
 }
@@ -31,7 +31,7 @@ export function show(node, ...children) {
 /** A sentence in which `words` are code. */
 export const words = (text) => text.split('`').map((part, at) => (at % 2 ? el('code', {}, part) : part));
 
-/** Set a text only where it is another: a selection in it stays. */
+/** Set a text only if it has changed, so that a selection in it stays. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

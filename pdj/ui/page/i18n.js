@@ -1,4 +1,4 @@
-// The words of the page in English and Chinese. Why a job is as it is comes from the server.
+// The words of the page in English and Chinese. The explanations of jobs come from the server.
 
 const WORDS = {
   en: {

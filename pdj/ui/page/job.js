@@ -1,4 +1,4 @@
-// One job: why it is so, its timeline, and behind tabs all that is known of it.
+// One job: the reasons for its state, its timeline, and tabs with everything else.
 
 import { drawActions } from './actions.js';
 import { el, setText, show, words } from './dom.js';
@@ -125,7 +125,7 @@ export class JobView {
     }
   }
 
-  /** What the user may do; asked once for each job, for rights seldom change. */
+  /** What the user may do; requested once for each job, as rights seldom change. */
   async ask() {
     this.asked = true;
     try {
@@ -157,7 +157,7 @@ export class JobView {
     drawActions(this.actions, this.job, this.rights, this.path, (text) => this.did(text));
   }
 
-  /** Say for a while that an action is done; of a deleted job the feed may have told before. */
+  /** Show for a while that an action is done, unless the feed has reported the job's deletion. */
   did(text) {
     if (this.isMissing) return;
     const said = el('p', { class: 'notice good' }, text);

@@ -115,7 +115,7 @@ export class LogView {
     if (this.isFollowing) this.lines.scrollTop = this.lines.scrollHeight;
   }
 
-  /** Whoever scrolls up reads: new lines must not carry them off. */
+  /** A user who has scrolled up is reading: new lines must not scroll the view. */
   scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.lines;
     this.isFollowing = scrollTop + clientHeight >= scrollHeight - 24;

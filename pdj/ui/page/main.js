@@ -1,4 +1,4 @@
-// The page: which view the address means, the language, the colours, and what is wrong.
+// The page: the view that the address names, the language, the colours, and problems.
 
 import { el, setText, show } from './dom.js';
 import { tick } from './format.js';
@@ -34,7 +34,7 @@ function setTheme(value) {
   document.documentElement.dataset.theme = theme;
 }
 
-/** Say what is wrong, or nothing any more. `retry` is offered where only a person can mend it. */
+/** Show a problem, or remove it. `retry` is offered if waiting does not solve the problem. */
 function problem(message, retry = null) {
   again = retry || again;
   if (!message) {
@@ -78,7 +78,7 @@ function choose(value) {
   route(true);
 }
 
-/** A part of the address; as it is where it is none that we wrote. */
+/** A decoded part of the address; unchanged if it cannot be decoded. */
 function decoded(part) {
   try {
     return decodeURIComponent(part);

@@ -11,7 +11,7 @@ try {
 } catch { /* a browser that keeps nothing: this tab alone has it */ }
 if (brought) history.replaceState(null, '', '/');
 
-/** A request's failure in the words of whoever refused. */
+/** A request's failure, in the words of the server that refused it. */
 export class Refused extends Error {
   constructor(kind, text) {
     super(text);
@@ -46,8 +46,8 @@ export const post = (path, body) => send(path, {
 });
 
 /**
- * Follows a feed for as long as it is wanted and the page is seen; begins anew when it breaks.
- * `take` gets each message. A problem that waiting cannot mend waits for `again`.
+ * Follows a feed while it is wanted and the page is visible; starts again when it breaks.
+ * `take` gets each message. After a problem that waiting does not solve, it waits for `again`.
  */
 export class Feed {
   constructor(path, take) {
@@ -96,7 +96,7 @@ export class Feed {
     }
   }
 
-  /** Read to the end; whether only a person can mend what ended it. */
+  /** Read to the end; returns whether waiting does not solve the problem that ended it. */
   async follow() {
     this.abort = new AbortController();
     const response = await send(this.path, { signal: this.abort.signal });

@@ -7,7 +7,7 @@ const MAX_POINTS = 400;
 const WIDTH = 160;
 const HEIGHT = 32;
 
-/** The losses of one attempt by step; it begins anew where the steps do. */
+/** The losses of one attempt by step; it starts over when the steps do. */
 export class Losses {
   constructor() {
     this.points = [];
@@ -34,7 +34,7 @@ export class Losses {
   }
 }
 
-/** Draw it into `node`; nothing where the job does not run. */
+/** Draw it into `node`; nothing if the job does not run. */
 export function drawTraining(node, training, losses) {
   node.hidden = !training;
   if (!training) return;

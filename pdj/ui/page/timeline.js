@@ -32,7 +32,7 @@ function laneName(lane, job) {
   return lane.name.startsWith(`${job}-`) ? lane.name.slice(job.length + 1) : lane.name;
 }
 
-/** Seconds between two ticks: of a time that is absurdly long there are no more of them either. */
+/** Seconds between two ticks, so that there are at most `most` ticks, however long the span is. */
 function stepOf(span, most) {
   const longest = STEPS.at(-1);
   return STEPS.find((each) => span / each <= most) || Math.ceil(span / most / longest) * longest;

@@ -110,7 +110,7 @@ def test_of_an_ended_attempt_come_the_last_lines_and_why_no_more(module_lab, too
     )
     first = tool.run("logs", "twice", "--attempt", "1")
     assert (first.code, "said by twice/1-0" in first.out) == (0, True)
-    assert "the pods of attempt 1 went with it, and their logs" in first.notes
+    assert "the pods of attempt 1 and their logs are gone" in first.notes
     assert KEEP in first.notes
     page, _, anchor = KEEP.partition("#")
     headings = re.findall(r"^#+ (.+)$", (CHECKOUT / page).read_text(), re.MULTILINE)

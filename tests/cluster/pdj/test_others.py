@@ -179,4 +179,4 @@ def test_versions_fit(jobs: Lab, tool: Tool) -> None:
     assert kubernetes.split()[1].startswith("v1.")
     assert served.split() == ["PaddleJob", "batch.paddlepaddle.org/v1"]
     assert all(line.startswith("Operator ") for line in operators)
-    assert fit == "they fit"
+    assert fit == "this tool and the cluster's CRD match"

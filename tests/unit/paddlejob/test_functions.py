@@ -141,7 +141,7 @@ def test_a_function_without_a_file_is_refused():
     names: dict[str, Any] = {}
     # Python 3.13 has a source of <string>: the test process was started with python -c.
     exec(compile("def unwritten():\n    pass\n", "<unwritten>", "exec"), names)
-    with pytest.raises(NotSendable, match="unwritten, line 1: its source is not there"):
+    with pytest.raises(NotSendable, match="unwritten, line 1: its source cannot be found"):
         pack_function(names["unwritten"], {})
 
 
