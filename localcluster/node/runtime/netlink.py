@@ -13,7 +13,7 @@ LOOPBACK = 1
 RTM_NEWLINK, RTM_NEWADDR, RTM_NEWROUTE = 16, 20, 24
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_REPLACE, NLM_F_CREATE = 0x1, 0x4, 0x100, 0x400
 IFF_UP = 1
-IFLA_IFNAME, IFLA_MASTER, IFLA_LINKINFO, IFLA_NET_NS_FD = 3, 10, 18, 28
+IFLA_ADDRESS, IFLA_IFNAME, IFLA_MASTER, IFLA_LINKINFO, IFLA_NET_NS_FD = 1, 3, 10, 18, 28
 IFLA_INFO_KIND, IFLA_INFO_DATA = 1, 2
 VETH_INFO_PEER = 1
 IFA_ADDRESS, IFA_LOCAL = 1, 2
@@ -41,10 +41,11 @@ class Netlink:
         """Switch a device on."""
         self._ask(RTM_NEWLINK, 0, _link(index))
 
-    def add_bridge(self, name: str, index: int) -> None:
-        """Add a bridge with this index, switched on."""
+    def add_bridge(self, name: str, index: int, address: bytes) -> None:
+        """Add a bridge with this index and Ethernet address, switched on."""
         kind = _attribute(IFLA_INFO_KIND, b"bridge")
         info = _attribute(IFLA_IFNAME, name.encode()) + _attribute(IFLA_LINKINFO, kind)
+        info += _attribute(IFLA_ADDRESS, address)
         self._ask(RTM_NEWLINK, NLM_F_CREATE, _link(index) + info)
 
     def add_cable(self, bridge: int, name: str, namespace: int, index: int = 0) -> None:

@@ -32,6 +32,10 @@ API_ADDRESS, API_PORT = "10.96.0.1", 443
 """The API server's address for pods: the first of the Services'. It also answers DNS queries."""
 BRIDGE = DEVICE = 2
 """The index of the first device after the loopback one."""
+BRIDGE_ADDRESS = b"\x02\0" + socket.inet_aton(API_ADDRESS)
+"""A fixed one. A bridge without has the lowest of its ports' addresses, so it changes as pods come
+and go, and other pods' packets go to the old one for up to 40 s.
+"""
 OWN = re.compile(r"lc\d+\s")
 SETTINGS = Path("/proc/sys/net")
 CLIENT_PORTS = "20000 29999"
@@ -125,7 +129,7 @@ def make_bridge(machine: int, first_address: str) -> str:
     name = f"lc{os.getpid()}"  # OWN matches it
     with Netlink() as kernel:
         kernel.set_up(LOOPBACK)
-        kernel.add_bridge("pods", BRIDGE)
+        kernel.add_bridge("pods", BRIDGE, BRIDGE_ADDRESS)
         kernel.add_address(BRIDGE, API_ADDRESS, 32)
         kernel.add_route(first_address, RANGE_PREFIX, BRIDGE)
         kernel.take_all_else()

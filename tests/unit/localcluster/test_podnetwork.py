@@ -1,4 +1,7 @@
-"""Which addresses pods have where some of them lead elsewhere on the machine."""
+"""Which addresses pods have where some of them lead elsewhere, and that of their bridge."""
+
+import subprocess
+import sys
 
 import pytest
 
@@ -26,3 +29,35 @@ CLUSTER = PROXY.replace("utun", "lc4711")
 )
 def test_pods_have_addresses_that_lead_nowhere_else(routes, first):
     assert choose_range(HEAD + routes) == first
+
+
+ADD_PODS = """
+import fcntl, os, socket
+from localcluster.node.runtime import linux, podnetwork
+
+SIOCGIFHWADDR = 0x8927
+machine = podnetwork.open_own()
+linux.unshare(linux.CLONE_NEWNET)
+podnetwork.make_bridge(machine, "198.18.0.0")
+fabric = podnetwork.open_own()
+
+def address():
+    with socket.socket() as asking:
+        return fcntl.ioctl(asking, SIOCGIFHWADDR, b"pods".ljust(40, b"\\0"))[18:24]
+
+seen = {address()}
+for number in range(12):
+    podnetwork.make_pod_network(fabric, f"198.18.0.{number + 2}")
+    linux.setns(fabric, linux.CLONE_NEWNET)
+    seen.add(address())
+print(len(seen))
+"""
+
+
+def test_the_bridge_keeps_its_address_as_pods_come():
+    """Else pods do not reach the API server until they ask again who has its address."""
+    command = ["unshare", "--net", sys.executable, "-c", ADD_PODS]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "Operation not permitted" in done.stderr:
+        pytest.skip("this user may not make networks")
+    assert (done.stdout, done.stderr) == ("1\n", "")
