@@ -39,6 +39,8 @@ SAME_MOMENT = timedelta(seconds=0.2)
 _COUNT = re.compile(tools.COUNT, re.ASCII)
 _ZEROS = str.maketrans("123456789", "0" * 9)
 _UNITS = {"k": 1000, "m": 1_000_000}
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{0,20})?)([smh]?)", re.ASCII)
+_UNIT_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _PATH = re.compile(rf"[ -~]{{1,{MAX_PATH}}}")
 _COUNTS = re.compile(
     r"(?:\w{1,40}_)?(?:steps?|iters?|iterations?|batch|epochs?|total|(?:batch|epoch)_id)"
@@ -267,14 +269,14 @@ def _after_step(before: Progress, time: datetime, step: int, total: int | None) 
 
 
 def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> Progress:
-    names = ("step", "total", "checkpoint", "quiet")
-    step, total, saved, quiet = (_count(values.get(name)) for name in names)
+    step, total, saved = (_count(values.get(name)) for name in ("step", "total", "checkpoint"))
     after = before if step is None else _after_step(before, time, step, total)
     if saved is not None and (before.checkpoint is None or saved != before.checkpoint.step):
         path = _shown_path(values.get("path", ""))
         after = after._replace(checkpoint=Checkpoint(saved, path, time))
     epoch, _, epochs = values.get("epoch", "").partition("/")
-    quiet_until = time + timedelta(seconds=min(quiet, MAX_QUIET_SECONDS)) if quiet else None
+    quiet = min(_seconds(values.get("quiet", "")), MAX_QUIET_SECONDS)
+    quiet_until = time + timedelta(seconds=quiet) if quiet else None
     return _with_known(
         after._replace(quiet_until=quiet_until),
         epoch=_count(epoch),
@@ -287,6 +289,12 @@ def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> 
 def _count(text: str | None) -> int | None:
     text = re.sub(r"\.0{1,20}$", "", text or "")  # Python prints a float so
     return _number(text) if _COUNT.fullmatch(text) else None
+
+
+def _seconds(duration: str) -> float:
+    """600, 600.0, 600s, 10m and 1.5h in seconds; 0 if it is no duration."""
+    match = _DURATION.fullmatch(duration.replace(",", ""))
+    return float(match[1]) * _UNIT_SECONDS[match[2]] if match else 0
 
 
 def _number(count: str) -> int:

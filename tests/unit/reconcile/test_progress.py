@@ -302,8 +302,20 @@ def test_a_checkpoint_counts_once_a_later_step_was_made(folder, path):
     assert read("step 20", saving, "step 21").checkpoint == checkpoint
 
 
+@pytest.mark.parametrize(
+    ("quiet", "seconds"),
+    {"600": 600, "600.0": 600, "600s": 600, "10m": 600, "1.5h": 5400, "1,200": 1200}.items(),
+)
+def test_quiet_is_in_seconds_or_has_a_unit(quiet, seconds):
+    assert read(f"paddlejob: quiet={quiet}").quiet_until == START + timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("quiet", ["0", "0m", "soon", "-5", "nan", "1e4", "10mm", "m"])
+def test_quiet_that_is_no_duration_announces_no_pause(quiet):
+    assert read(f"paddlejob: step=1 quiet={quiet}").quiet_until is None
+
+
 def test_quiet_ends_after_six_hours():
-    assert read("paddlejob: step=1 quiet=600.0").quiet_until == START + timedelta(seconds=600)
     assert read("paddlejob: step=1 quiet=9999999").quiet_until == START + timedelta(hours=6)
 
 
