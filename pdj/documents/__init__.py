@@ -1,1 +1,1 @@
-"""Files of YAML or JSON: read with the line of every field, checked and rendered offline."""
+"""Reads YAML or JSON with the line of every field; checks, converts and renders jobs offline."""

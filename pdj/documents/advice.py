@@ -14,7 +14,7 @@ OWNED_VARIABLES = (POD_VARIABLES | CONFIG_MAP_VARIABLES) - {PORT_VARIABLE}
 SHARED_MEMORY = "/dev/shm"
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 INTERFACE_SUFFIX = "_SOCKET_IFNAME"
-"""The end of a variable's name in NCCL, HCCL and BKCL (RCCL reads the variables of NCCL)."""
+"""The variables of NCCL (also read by RCCL), HCCL and BKCL that choose an interface end like this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def find_advice(
     silenced: frozenset[str] = frozenset(),
     accelerators: tuple[str, ...] = ACCELERATORS,
 ) -> list[Advice]:
-    """Advice about a job without errors, in order of its lines."""
+    """Advice, sorted by line, about a job in which `find_errors` finds nothing."""
     found = []
     spec = document.value["spec"]
     for role in Role:
@@ -104,7 +104,7 @@ def _shared_memory(part: Part) -> Found:
 
 
 def _proxy(part: Part) -> Found:
-    """Advice if no_proxy lacks the pods' addresses. An unknown value may be right."""
+    """Advice if no_proxy has no address range. No advice if its value is not in the template."""
     env = {name.lower(): value for name, value in part.env.items()}
     set_ = [name for name in PROXIES if env.get(name)]
     kept = env.get("no_proxy", "")

@@ -14,7 +14,8 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+|[^\[\]=]+=[^\[\]]*)\]")
 def set_field(obj: Raw, assignment: str) -> None:
     """Change `spec.worker.template.spec.containers[0].image=x` or `...containers[name=paddle]...`.
 
-    The value is read as YAML. Raises Usage if the path does not exist.
+    The value is read as YAML. Missing objects on the path are created. Raises Usage for a missing
+    list or list element, and for a path or value that cannot be read.
     """
     path, equals, text = _split(assignment)
     steps = _steps(path)

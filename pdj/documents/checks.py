@@ -1,8 +1,8 @@
-"""Finds errors in a PaddleJob offline: first those that the API server would report, then ours.
+"""Finds errors in a PaddleJob offline: those that the API server or the operator would report.
 
-The API server checks metadata, the schema, and the rules in CEL; `api.validation` has the rules in
-Python, with two more that only the operator can check. Quantities, and the names of containers and
-volumes, are checked when the operator creates pods.
+The API server checks metadata, the schema, and the rules in CEL. `api.validation` has these rules
+in Python, and others that only the operator can check. In a cluster, quantities and the names of
+containers and volumes are not checked until the operator creates pods.
 """
 
 import re
@@ -24,7 +24,7 @@ from pdj.documents.schema import UNKNOWN_FIELD, Fault, check
 
 MAX_NAME = 253
 MAX_GENERATE_NAME = 58
-"""The API server cuts a longer generateName to this."""
+"""The API server cuts a longer generateName to this length."""
 GENERATED = "xxxxx"
 """Stands for the characters that the API server appends to generateName."""
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
@@ -74,7 +74,7 @@ def is_job(document: Document) -> bool:
 
 
 def find_errors(document: Document) -> list[Error]:
-    """Everything that is wrong with a PaddleJob, in order of its lines."""
+    """The errors in a PaddleJob by line. Rules and pods are checked only if the schema fits."""
     faults = [*_check_metadata(document.value.get("metadata")), *_check_schema(document.value)]
     errors = [Error(document.line_of(f.place), path_of(f.place), f.message) for f in faults]
     if not errors:
@@ -94,7 +94,7 @@ def _schema() -> Raw:
 
 
 def _check_schema(value: Raw) -> Iterator[Fault]:
-    """Check the schema. A user's status may only have known fields; its values are dropped."""
+    """Check the schema, but not the values in status: the API server drops them."""
     for fault in check(value, _schema()):
         if fault.place[:1] != ("status",) or fault.message == UNKNOWN_FIELD:
             yield fault
@@ -115,7 +115,7 @@ def _check_metadata(metadata: Any) -> Iterator[Fault]:
 
 
 def with_name(job: Raw) -> Raw:
-    """The job; if it has no name, with one as the API server generates from generateName."""
+    """The job. If it has only a generateName, it gets a name such as the API server generates."""
     metadata = job["metadata"]
     if metadata.get("name"):
         return job
@@ -159,7 +159,7 @@ def _check_rules(document: Document) -> Iterator[Error]:
 
 
 def _check_pods(document: Document) -> Iterator[Error]:
-    """Errors for which the API server would refuse only the pods."""
+    """Errors that the API server does not report until the operator creates the pods."""
     spec = document.value["spec"]
     for fault in (*check_quantities(spec), *check_containers(spec)):
         line, path = document.line_of(fault.place), path_of(fault.place)
@@ -167,7 +167,7 @@ def _check_pods(document: Document) -> Iterator[Error]:
 
 
 def path_of(place: Place) -> str:
-    """`spec.worker.template.spec.containers[0].image`, as the API server writes it."""
+    """The path as the API server writes it: `spec.worker.template.spec.containers[0].image`."""
     text = ""
     for step in place:
         text += f"[{step}]" if isinstance(step, int) else f".{step}"

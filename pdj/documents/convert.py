@@ -1,7 +1,7 @@
 """Converts Kubeflow's, Volcano's and plain Jobs to PaddleJobs.
 
 Every field that is not converted exactly is reported: a `dropped` one has no counterpart here, a
-`guessed` one may mean something else. A field that was never read is reported as dropped, too.
+`guessed` one perhaps means something else. A field that was never read is reported as dropped, too.
 """
 
 from collections.abc import Callable
@@ -43,12 +43,12 @@ class Notes:
         self.lines.append(f"dropped {path}: {why}")
 
     def guessed(self, path: str, how: str) -> None:
-        """Note a field that was converted to one that may mean something else."""
+        """Note a field that was converted to one that perhaps means something else."""
         self.lines.append(f"guessed {path}: {how}")
 
 
 class _Fields:
-    """An object's fields, each taken once; fields that nobody took are noted at the end."""
+    """The fields of an object. `take` removes a field; `end` notes as dropped what is left."""
 
     def __init__(self, value: Any, path: str, notes: Notes) -> None:
         if value is not None and not isinstance(value, dict):
@@ -58,12 +58,12 @@ class _Fields:
         self._notes = notes
 
     def take(self, name: str, default: Any = None) -> Any:
-        """The value of a field, which is then marked as read."""
+        """Remove a field and return its value; `default` if the field is missing or null."""
         value = self._left.pop(name, None)
         return default if value is None else value
 
     def inside(self, name: str) -> "_Fields":
-        """The fields of the object in this field."""
+        """The fields of the object in this field. Raises Usage if it is not an object."""
         return _Fields(self.take(name), self.path(name), self._notes)
 
     def path(self, name: str) -> str:
@@ -71,7 +71,7 @@ class _Fields:
         return f"{self._path}.{name}" if self._path else name
 
     def end(self) -> None:
-        """Note the fields that were not read."""
+        """Note as dropped the fields that were not taken and are not empty."""
         for name, value in self._left.items():
             if value not in (None, {}, []):
                 self._notes.dropped(self.path(name), "a PaddleJob has no such field")
@@ -86,7 +86,7 @@ def convert(value: Raw) -> tuple[Raw, list[str]]:
         PLAIN: _plain,
     }
     if kind not in converters:
-        what = "what has no kind" if kind == "None/None" else kind
+        what = "an object without a kind" if kind == "None/None" else kind
         raise Usage(f"{what} cannot be converted, only {', '.join(converters)}")
     notes = Notes()
     whole = _Fields(value, "", notes)
@@ -149,7 +149,7 @@ def _like_the_job_controller(template: Raw, name: str, mode: Any, notes: Notes) 
 
 
 def _same(fields: _Fields, *names: str) -> Raw:
-    """Copy fields that mean the same here."""
+    """Copy fields that mean the same in a PaddleJob."""
     return {name: fields.take(name) for name in names}
 
 
@@ -195,7 +195,7 @@ def _task(value: Raw, path: str, notes: Notes) -> tuple[str, Raw]:
 
 
 def _policies(policies: Any, path: str, notes: Notes) -> set[tuple[str, str]]:
-    """Volcano's policies that mean what the operator does anyway."""
+    """(event, action) of each policy that the operator follows anyway. Notes the others."""
     found = set()
     for at, each in enumerate(policies):
         for event in each.get("events") or [each.get("event")]:
@@ -238,8 +238,9 @@ def _kubeflow(fields: _Fields, notes: Notes, _name: str) -> Raw:
 
 
 def _kubeflow_workers(roles: _Fields, notes: Notes) -> Raw:
-    """Kubeflow's workers meet through the master; here the master is one of the workers, and all
-    know each other.
+    """The worker role. Kubeflow's Master becomes one more worker, with the template of the Workers.
+
+    The Master's own template is used only if there are no Workers.
     """
     path = "spec.paddleReplicaSpecs"
     replicas, template = 0, None
@@ -253,7 +254,7 @@ def _kubeflow_workers(roles: _Fields, notes: Notes) -> Raw:
         replicas += int(count)
         found = _template(wanted, f"{path}.{name}.template", notes, restart)
         if template is not None:
-            same = "" if found == template else "; its template is not that of the workers"
+            same = "" if found == template else "; its own template differs, and is dropped"
             notes.guessed(f"{path}.Master", f"one worker more{same}")
         template = template or found
     roles.end()

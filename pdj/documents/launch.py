@@ -9,11 +9,11 @@ from pdj.documents.parts import Found, Part, Rule
 from reconcile.build.launcher import count_processes
 
 TOOLS = ("paddleformers-cli", "erniekit")
-"""Tools that drop the peers' addresses, and start the launcher by NNODES and MASTER_ADDR."""
+"""Tools that ignore the peers' addresses: they start the launcher with NNODES and MASTER_ADDR."""
 LAUNCHERS = ("paddle.distributed.launch", "fleetrun")
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
 _BEFORE = re.compile(r"|[;&|\n]|-\w+|exec|then|do|\w+=.*|(?:.*/)?python[\d.]*")
-"""The words after which a command or a script names a program."""
+"""A word after which a command or a script can name a program."""
 _MEETS = re.compile(r"fleet|distributed|init_parallel_env")
 _LOOPBACK = re.compile(r"(?:\w+://)?(?:127\.\d+\.\d+\.\d+|localhost)(?::\d+)?")
 _NODES = re.compile(r"([0-9]{1,6})(?::([0-9]{1,6}))?")
@@ -58,9 +58,7 @@ def _tool_alone(part: Part) -> Found:
 
 
 def _no_launcher(part: Part) -> Found:
-    """Advice about a missing launcher, only if the whole program is visible, or devices would stay
-    unused.
-    """
+    """Advice if a program after `python -c` contacts no peers, or one process gets many devices."""
     if not part.is_collective or not part.argv or not _PYTHON.fullmatch(part.argv[0]):
         return
     rest = part.argv[1:]

@@ -44,7 +44,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding about a job or another object; it may prevent the migration."""
+    """A finding about a job or another object; one that `is_in_the_way` stops the migration."""
 
     job: str
     text: str
@@ -60,7 +60,7 @@ class Step:
 
 
 def examine(job: Raw) -> Iterator[Finding]:
-    """The errors in a job, by the schema and the rules of this operator."""
+    """What this operator would refuse or drop in a job, and how the migration affects its run."""
     where = f"{namespace_of(job)}/{name_of(job)}"
     phase = str((job.get("status") or {}).get("phase") or "")
     spec = job.get("spec") or {}
@@ -95,7 +95,8 @@ def find_strays(jobs: Sequence[Raw], deployments: Sequence[Raw]) -> Iterator[Fin
 def find_owners(deployments: Sequence[Raw], crds: Sequence[Raw]) -> Iterator[Finding]:
     """Tools that installed the former operator and may delete it later.
 
-    They would delete its CRD and with it all jobs, and a Deployment that has the name of ours.
+    They would delete the CRD and with it all jobs, and this operator's Deployment, which has the
+    same name.
     """
     former = [*filter(is_former_operator, deployments)]
     for thing in [*former, *crds] if former else ():
@@ -145,14 +146,14 @@ def _flux(thing: Raw) -> tuple[str, str, str] | None:
 
 
 def _marks(thing: Raw) -> Raw:
-    """Labels and annotations, which can hold any text: a tenant's Deployment can have the former
-    operator's name, and the administrator copies commands that contain them.
+    """Labels and annotations. They are untrusted, because a tenant's Deployment can have the former
+    operator's name. Quote them in commands, which the administrator copies to a shell.
     """
     return {**labels_of(thing), **(thing["metadata"].get("annotations") or {})}
 
 
 def _clear(thing: Raw, prefix: str) -> Iterator[str]:
-    """The commands that remove the owner's marks, after which it is no longer found."""
+    """The commands that remove the owner's marks; `find_owners` does not report it after that."""
     namespace = thing["metadata"].get("namespace")
     there = f"kubectl -n {namespace}" if namespace else "kubectl"
     for verb, field in (("label", "labels"), ("annotate", "annotations")):
@@ -179,12 +180,12 @@ def find_refusals(job: Raw) -> list[Error]:
 
 
 def plan(jobs: Sequence[Raw], deployments: Sequence[Raw], files: Files) -> list[Step]:
-    """The steps, in order."""
+    """All steps of the migration, in order."""
     return [*plan_stop(deployments, files), *plan_lifts(jobs), *plan_start(files)]
 
 
 def plan_stop(deployments: Sequence[Raw], files: Files) -> list[Step]:
-    """The steps after which no former operator writes any more."""
+    """A dry run with the CRD, then the steps that stop the former operator."""
     steps = [
         Step(
             "check whether the API server would accept the CRD",
@@ -201,9 +202,10 @@ def plan_stop(deployments: Sequence[Raw], files: Files) -> list[Step]:
 
 
 def plan_lifts(jobs: Sequence[Raw]) -> list[Step]:
-    """Remove the former operator's finalizer, unless a job's list has changed; others stay.
+    """For each job with the former operator's finalizer, a step that removes only this finalizer.
 
-    A job that keeps it cannot be deleted once that operator is gone.
+    The step fails if the job's finalizers have changed. A job that keeps the finalizer cannot be
+    deleted after that operator is gone.
     """
     return [_plan_lift(job) for job in jobs if _is_held(job)]
 
@@ -219,7 +221,9 @@ def plan_start(files: Files) -> list[Step]:
 
 
 def is_former_operator(deployment: Raw) -> bool:
-    """Whether this is the Deployment of paddle-operator 0.3: ours has the same name, and labels."""
+    """Whether this is the Deployment of paddle-operator 0.3. The one of this operator has the same
+    name, but also has OPERATOR_LABELS.
+    """
     is_ours = OPERATOR_LABELS.items() <= labels_of(deployment).items()
     return name_of(deployment) == NAME and not is_ours
 

@@ -15,7 +15,7 @@ _WORD = re.compile(r"[^\s;&|()]+|[;&|]|\n")
 
 @dataclass(frozen=True)
 class Part:
-    """One role's template and its path."""
+    """One role: `pod` is the pod spec in its template, at `place`; `spec` is the whole job's."""
 
     role: str
     place: Place
@@ -41,12 +41,12 @@ class Part:
 
     @property
     def program_place(self) -> Place:
-        """The path of the trainer's command or args."""
+        """The path of the trainer's args, or of its command if it has no args."""
         return (*self.trainer_place, "args" if self.trainer.get("args") else "command")
 
     @cached_property
     def devices(self) -> int:
-        """The accelerators of one trainer."""
+        """The number of accelerators of one trainer."""
         return count_accelerators(self.trainer, self.accelerators)
 
     @cached_property
@@ -63,7 +63,7 @@ class Part:
 
     @cached_property
     def env(self) -> dict[str, str | None]:
-        """The trainer's own variables; None for a value that comes from elsewhere."""
+        """The variables in the trainer's `env`; None for one whose value is not in the template."""
         return {each["name"]: each.get("value") for each in self.trainer.get("env") or ()}
 
     @property
@@ -73,7 +73,7 @@ class Part:
 
     @property
     def is_collective(self) -> bool:
-        """Whether these are workers that exchange gradients with each other."""
+        """Whether these are two or more workers of a job without servers and heter workers."""
         has_others = self.spec.get(Role.PS) or self.spec.get(Role.HETER)
         return self.role == Role.WORKER and not has_others and self.replicas > 1
 

@@ -1,7 +1,8 @@
 """Files of YAML or JSON as kubectl reads them, with the line of every field.
 
-kubectl's reader is Go's, of YAML 1.1 with some of 1.2: a time stays text, `1e3` is a number, `y` is
-true. Aliases may expand a small file into a huge object, so the expanded size is checked first.
+kubectl reads YAML with a Go library, which follows YAML 1.1 and parts of 1.2. For example, a time
+stays text, `1e3` is a number, and `y` is true. Aliases can expand a small file into a huge object,
+so the expanded size is checked first.
 """
 
 import json
@@ -20,9 +21,9 @@ from kube.bounds import refuse_deep_yaml
 from pdj.errors import Problem, Usage
 
 MAX_BYTES = 3 << 20
-"""The API server takes no larger request."""
+"""The API server refuses a larger request."""
 MAX_VALUES = 300_000
-"""The most values in a document, with its aliases written out."""
+"""The most values in a document after its aliases are expanded."""
 MAX_DEPTH = 100
 MAX_DIGITS = 400
 """The most digits of a number: a longer one fits neither 64 bits nor a float."""
@@ -62,7 +63,7 @@ class Document:
 
 
 def read_documents(name: str) -> list[Document]:
-    """All non-empty documents of a file; `-` is standard input. Raises Problem."""
+    """All non-empty documents of a file, and each item of a List; `-` is stdin. Raises Problem."""
     try:
         text = _as_yaml(read_text(name))
         refuse_deep_yaml(text, PlainLoader, MAX_DEPTH)
@@ -88,9 +89,9 @@ def read_value(text: str) -> Any:
 
 
 def _as_yaml(text: str) -> str:
-    """Turn JSON into valid YAML: it may have tabs for indentation, and an emoji as two escapes.
+    """Make JSON valid YAML, which allows neither tabs as indentation nor two escapes for an emoji.
 
-    Strings in JSON contain no tabs.
+    Every tab is replaced, because a string in JSON cannot contain one. Other text is unchanged.
     """
     if not text.lstrip().startswith("{") or not ("\t" in text or _PAIR.search(text)):
         return text
@@ -113,7 +114,7 @@ def _said(name: str, text: str, error: yaml.MarkedYAMLError) -> str:
 
 
 def _items(document: Document) -> list[Document]:
-    """The objects of a List, as `kubectl get -o yaml` writes it, or the document if it is none."""
+    """The objects of a List, as `kubectl get -o yaml` writes it; any other document unchanged."""
     items = document.value.get("items") if document.kind.endswith("List") else None
     if not isinstance(items, list):
         return [document]
@@ -128,7 +129,9 @@ def _items(document: Document) -> list[Document]:
 
 
 def read_text(name: str) -> str:
-    """The text of a file. Raises Problem if it cannot be read or is too large."""
+    """The text of a file. Raises Usage if it cannot be read, Problem if it is too large, and
+    ValueError if it is not UTF-8.
+    """
     try:
         if name == "-":
             data = sys.stdin.buffer.read(MAX_BYTES + 1)

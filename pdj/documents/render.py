@@ -1,7 +1,7 @@
 """The children that the operator would create for a job, from the operator's own `reconcile`.
 
-It is called repeatedly, each time with the children that it has created, until nothing is missing.
-The addresses and the UID, which a cluster would assign, are made up.
+`reconcile` is called repeatedly, each time with the children that it has created so far, until
+nothing is missing. The addresses and the UID, which a cluster would assign, are made up.
 """
 
 import ipaddress
@@ -33,7 +33,10 @@ class Surroundings:
 
 
 def render(job: Raw, now: datetime, around: Surroundings | None = None) -> list[Raw]:
-    """The job's children in the order of their creation. Raises Problem if it cannot run."""
+    """The job's children in the order of their creation, even if the job is suspended.
+
+    Raises Problem if the operator would fail the job.
+    """
     around = around or Surroundings()
     metadata = {**job["metadata"], "uid": around.uid, "creationTimestamp": format_time(now)}
     job = {**job, "metadata": {"namespace": "default", "generation": 1, **metadata}}
@@ -63,7 +66,7 @@ def _wait(plan: Plan) -> float:
 
 
 def _after(observed: Observed, plan: Plan, new: list[Raw], around: Surroundings) -> Observed:
-    """The observation of the next pass."""
+    """What the operator would observe in the next pass."""
     status = _patched(observed.job.get("status") or {}, (plan.status or {}).get("status") or {})
     _refuse_failed(status)
     count = len(observed.pods)

@@ -62,7 +62,7 @@ def check(value: Any, schema: Raw, place: Place = ()) -> Faults:
 
 
 def _is_same(value: Any, other: Any) -> bool:
-    """Whether two values are equal in JSON, unlike 1 and True, which are equal in Python."""
+    """Whether two values are equal in JSON, where 1 and true differ (in Python, 1 == True)."""
     return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
 
 
@@ -134,7 +134,7 @@ def _check_string(value: str, schema: Raw, place: Place) -> Faults:
 
 @lru_cache(maxsize=256)
 def _compile(pattern: str) -> re.Pattern[str]:
-    # Go's `$` is the end of the text; Python's also stands before a last line feed.
+    # Go's `$` matches only at the end of the text; Python's also before a final line feed.
     return re.compile(re.sub(r"\$$", r"\\Z", pattern))
 
 

@@ -1,6 +1,7 @@
-"""YAML that kubectl reads as the same values.
+"""Writes YAML that kubectl reads as the same values.
 
-PyYAML writes `1e-3`, `08` and `y` without quotes, because it reads them as text.
+PyYAML alone would write the texts `1e-3`, `08` and `y` without quotes, because it reads them as
+text. kubectl reads something else.
 """
 
 from collections.abc import Iterable
@@ -25,6 +26,6 @@ for _letter, _pairs in PlainLoader.yaml_implicit_resolvers.items():
 
 
 def to_yaml(values: Iterable[Any], allow_unicode: bool = False) -> str:
-    """The values as documents, in the order of their keys, without a last line feed."""
+    """The values as YAML documents without a final line feed; keys keep their order."""
     text: str = yaml.dump_all(values, Dumper=_Dumper, sort_keys=False, allow_unicode=allow_unicode)
     return text.rstrip("\n")

@@ -1,4 +1,4 @@
-"""Whether the etcd that an elastic job's launchers use exists."""
+"""Checks whether the etcd exists in which the launchers of an elastic job meet."""
 
 import contextlib
 from types import ModuleType
@@ -28,11 +28,11 @@ CHINESE = Text(
     Who.USER,
 )
 _FAILURES = frozenset({Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED, Reason.RESTART_LOOP})
-"""The reasons of a failed program, whose message may name etcd."""
+"""The reasons of a failed program; its message can name etcd."""
 
 
 def narrow(client: Client, picture: JobPicture, reason: str, text: Text, language: str) -> Text:
-    """The text about a missing etcd, if that may be why the last attempt ended."""
+    """The text about a missing etcd if that probably ended the last attempt, else `text`."""
     job = picture.job
     said = job.status.failures[-1].message.lower() if job.status.failures else ""
     is_meant = reason == Reason.TRAINER_ASKED_RESTART or (reason in _FAILURES and "etcd" in said)
@@ -46,7 +46,7 @@ def narrow(client: Client, picture: JobPicture, reason: str, text: Text, languag
 
 
 def etcd_lines(client: Client, picture: JobPicture, texts: ModuleType) -> list[str]:
-    """Which Service is missing, and the command that makes it; nothing if it exists.
+    """A line with the missing Service and the command that creates it; no line if it exists.
 
     An etcd outside of the cluster is not checked. Raises ApiError.
     """

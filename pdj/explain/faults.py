@@ -5,7 +5,7 @@ from pdj.explain.texts import Text, Who
 ENGLISH = {
     "hardware": Text(
         "A device or its memory is at fault on the node that the record names.",
-        "Have the node checked; the next attempt prefers others (status.avoidNodes).",
+        "Have the node checked; the next attempt prefers other nodes (status.avoidNodes).",
         Who.ADMIN,
     ),
     "device memory": Text(
@@ -29,7 +29,8 @@ ENGLISH = {
     ),
     "numbers": Text(
         "The loss or a parameter is NaN, infinite, or otherwise wrong.",
-        "Resume from an earlier checkpoint, with a lower learning rate or without that data.",
+        "Resume from an earlier checkpoint, with a lower learning rate or without the data that "
+        "caused it.",
         Who.USER,
     ),
     "checkpoint": Text(
@@ -39,8 +40,8 @@ ENGLISH = {
     ),
     "device": Text(
         "A call to an accelerator or its library failed.",
-        "Run once with CUDA_LAUNCH_BLOCKING=1 to see which call; if it fails on only one node, "
-        "have that node checked.",
+        "Run once with CUDA_LAUNCH_BLOCKING=1 to see which call fails; if it fails on only one "
+        "node, have that node checked.",
         Who.USER,
     ),
 }
@@ -69,7 +70,7 @@ CHINESE = {
     ),
     "numbers": Text(
         "loss 或参数为 NaN、无穷，或不符合预期。",
-        "从此前的 checkpoint 恢复，降低学习率或跳过这部分数据。",
+        "从此前的 checkpoint 恢复，降低学习率或跳过有问题的数据。",
         Who.USER,
     ),
     "checkpoint": Text(
@@ -79,7 +80,8 @@ CHINESE = {
     ),
     "device": Text(
         "对加速卡或其库的调用失败。",
-        "用 CUDA_LAUNCH_BLOCKING=1 运行一次以找出是哪个调用；若只在一个节点上失败，请检查该节点。",
+        "用 CUDA_LAUNCH_BLOCKING=1 运行一次以找出是哪个调用；若只在一个节点上失败，"
+        "请管理员检查该节点。",
         Who.USER,
     ),
 }

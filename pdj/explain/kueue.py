@@ -22,14 +22,14 @@ _STEPS = {
         "Compare the templates' selector, affinity and resources with the flavors of the queue.",
         "请把模板的 selector、affinity 和资源与队列的 flavor 对照。"),
     "room": (Who.USER,
-        "Wait for room in one domain, or ask for a wider level of the topology.",
-        "请等待同一拓扑域内有空位，或要求更大的拓扑层级。"),
+        "Wait for room in one topology domain, or ask for a higher topology level.",
+        "请等待同一拓扑域内有空位，或改用更高的拓扑层级。"),
     "set up": (Who.ADMIN,
         "Have the LocalQueue, its ClusterQueue and its flavors set up; the message names what is "
         "missing.",
         "请让管理员配置好 LocalQueue、ClusterQueue 和 flavor；消息里写明缺少什么。"),
     "open": (Who.ADMIN,
-        "Remove the queue's stopPolicy.",
+        "Have the queue's stopPolicy removed.",
         "请让管理员取消队列的 stopPolicy。"),
     "checks": (Who.ADMIN,
         "Wait, or see status.admissionChecks of the Workload.",
@@ -37,6 +37,9 @@ _STEPS = {
     "activate": (Who.USER,
         "Correct the cause; then set spec.suspend to true and back to false.",
         "请先消除原因，再把 spec.suspend 设为 true，然后设回 false。"),
+    "gate": (Who.ADMIN,
+        "Wait until the controller that set the annotation removes it, or have it removed.",
+        "请等待设置该注解的控制器将其移除，或请管理员移除。"),
     "nothing": (Who.NOBODY,
         "Nothing: Kueue goes on by itself.",
         "无需操作：Kueue 会自动继续。"),
@@ -49,21 +52,27 @@ _ROWS = (
     ("match", "NoMatchingFlavor",
         "No flavor of the queue fits the job's pods.", "队列里没有适合该作业 pod 的 flavor。"),
     ("room", "TopologyPlacementFailed",
-        "There is quota, but not enough room in one domain of the topology.",
+        "There is quota, but no topology domain has room for the whole job.",
         "配额足够，但没有一个拓扑域能放下该作业。"),
     ("nothing", "WaitingForPreemptedWorkloads",
-        "Jobs of lower priority are being stopped for this one.", "正在为它停止优先级较低的作业。"),
+        "Other jobs are being stopped to free quota for this one.",
+        "正在停止其他作业，为该作业腾出配额。"),
     ("nothing", "WaitingForPodsReady Waiting",
-        "Kueue admits the next job when the pods of the one before it run.",
-        "前一个作业的 pod 全部运行后，Kueue 才放行下一个。"),
+        "Kueue does not admit this job until all pods of the job before it run.",
+        "前一个作业的 pod 全部运行后，Kueue 才放行该作业。"),
     ("set up", "Misconfigured Inadmissible",
         "The queue is not set up for this job.", "队列没有为该作业配置好。"),
     ("open", "Suspended OnHold",
         "The queue is stopped.", "队列被停用。"),
     ("nothing", "PendingEvaluation",
         "Kueue is about to decide.", "Kueue 即将作出决定。"),
-    ("nothing", "AdmissionGated PreemptionGated",
-        "A gate keeps the job's Workload from being admitted.", "该作业的 Workload 被 gate 挡住。"),
+    ("gate", "AdmissionGated",
+        "Kueue does not admit the job while its Workload has the annotation "
+        "kueue.x-k8s.io/admission-gated-by.",
+        "只要 Workload 带有注解 kueue.x-k8s.io/admission-gated-by，Kueue 就不放行该作业。"),
+    ("nothing", "PreemptionGated",
+        "The job needs quota of other jobs, but a preemption gate of its Workload is closed.",
+        "该作业需要其他作业让出配额，但其 Workload 的抢占门（preemption gate）尚未打开。"),
     ("checks", "UnsatisfiedAdmissionChecks UnsatisfiedChecks",
         "There is quota, but an admission check is pending.", "配额已保留，但还有准入检查未通过。"),
     ("nothing", "PendingDelayedTopologyRequests",
@@ -71,7 +80,7 @@ _ROWS = (
     ("nothing", "Admitted",
         "MultiKueue runs the job in another cluster.", "MultiKueue 在另一个集群运行该作业。"),
     ("nothing", "Preempted",
-        "A job of higher priority needs the quota, or the queue that had lent it.",
+        "A job of higher priority needs the quota, or the queue that lent it has taken it back.",
         "优先级更高的作业，或借出配额的一方，需要收回配额。"),
     ("nothing", "FlavorMigration",
         "Kueue moves the job to a better flavor.", "Kueue 正把作业迁移到更合适的 flavor。"),
@@ -85,7 +94,7 @@ _ROWS = (
     ("nothing", "NodeFailures",
         "Nodes that Kueue had chosen have failed.", "Kueue 选定的节点发生故障。"),
     ("nothing", "EvictedOnManagerCluster",
-        "The manager of MultiKueue has taken the job from this cluster.",
+        "The manager cluster of MultiKueue has withdrawn the job from this cluster.",
         "MultiKueue 的管理集群已把作业从本集群撤走。"),
     ("nothing", "WorkloadSliceReplaced",
         "A larger or smaller slice of the Workload replaces this one.",
@@ -119,13 +128,14 @@ ENGLISH_REASONS: Texts = {
         Who.USER,
     ),
     Reason.QUEUE_UNAVAILABLE: Text(
-        "The job has a queue's label, but Kueue is not installed, or the operator may not use it.",
+        "The job has a queue's label, but Kueue is not installed, or the operator has no right to "
+        "Workloads.",
         "Have Kueue installed or the right granted, or remove the queue's label from the job.",
         Who.ADMIN,
     ),
     Reason.EVICTED: Text(
         "Kueue has taken the quota back: another job needs it, or the queue was stopped.",
-        "Nothing: the job is in its queue again, and nothing is charged.",
+        "Nothing: the job is in its queue again; the restart is not counted against backoffLimit.",
         Who.NOBODY,
     ),
 }
@@ -141,15 +151,19 @@ CHINESE_REASONS: Texts = {
         Who.ADMIN,
     ),
     Reason.EVICTED: Text(
-        "Kueue 收回了作业的配额：更高优先级的作业需要它，或者队列被停用。",
-        "无需操作：作业已重新排队，不计入失败次数。",
+        "Kueue 收回了作业的配额：另一个作业需要它，或者队列被停用。",
+        "无需操作：作业已重新排队，这次重启不计入 backoffLimit。",
         Who.NOBODY,
     ),
 }
 
 
 def narrow(client: Client, job: PaddleJob, reason: str, text: Text, language: str) -> Text:
-    """The text of Kueue's own reason, if the user may read it and it is known, else `text`."""
+    """The text of the reason in the job's Workload, or `text`.
+
+    It is `text` if the job's reason is not about Kueue, the user cannot read the Workload, or the
+    Workload's reason is unknown.
+    """
     from reconcile.model.workload import condition_named, has_quota  # takes time to import
 
     if reason not in (Reason.QUEUED, Reason.EVICTED) and job.spec.managed_by != MULTIKUEUE:
@@ -165,7 +179,7 @@ def narrow(client: Client, job: PaddleJob, reason: str, text: Text, language: st
 
 
 def place_lines(client: Client, job: PaddleJob) -> list[str]:
-    """The job's place in its queue, if Kueue's visibility API answers the user."""
+    """A line with the job's place in its queue; none without an answer of the visibility API."""
     queue = _queue(job)
     path = f"/apis/visibility.{KUEUE_API_VERSION}/namespaces/{job.namespace}/localqueues/{queue}"
     try:
@@ -177,7 +191,10 @@ def place_lines(client: Client, job: PaddleJob) -> list[str]:
 
 
 def holder_lines(client: Client, job: PaddleJob) -> list[str]:
-    """Who holds quota of the queue's ClusterQueue: in all namespaces, or else in the job's own."""
+    """The owners of Workloads with quota in the queue's ClusterQueue, MAX_HOLDERS at most.
+
+    Only those of the job's namespace if the user cannot list all. Raises ApiError.
+    """
     from reconcile.model.workload import has_quota  # takes time to import
 
     queue = _queue(job)

@@ -1,4 +1,4 @@
-"""The last lines of the other pods, for a pod that failed because they did not join it."""
+"""Shows the last lines of the other pods if a pod failed because it waited for them in vain."""
 
 from types import ModuleType
 
@@ -16,16 +16,17 @@ LINES, MAX_LINE = 3, 300
 
 
 def waited_in_vain(failure: Failure) -> bool:
-    """Whether the failed program gave up because a peer did not come."""
+    """Whether the program failed because it waited for a peer in vain."""
     return fault_of(failure.message.partition("\n")[0]) is Fault.PEER
 
 
 def peer_lines(
     client: Client, picture: JobPicture, failure: Failure, texts: ModuleType
 ) -> list[str]:
-    """The last log lines of the other pods that exist, each with its pod's name. Raises ApiError.
+    """The last log lines of the other pods, MAX_PODS at most, each with its pod's name.
 
-    If the job has ended and no such pod is left, a line that says how to keep pods.
+    If the job has ended and no other pod has a log, a line that says how to keep pods. Raises
+    ApiError.
     """
     others = [pod for pod in picture.pods if name_of(pod) != failure.pod and _has_log(pod)]
     if not others and picture.job.status.phase in TERMINAL_PHASES:

@@ -1,4 +1,4 @@
-"""What nodes and quotas offer, for a job whose pods do not fit."""
+"""Shows what nodes and quotas offer to a job whose pods do not fit."""
 
 from collections.abc import Iterator
 from types import ModuleType
@@ -13,7 +13,7 @@ MAX_NODES = 10
 
 
 def node_lines(client: Client, job: PaddleJob, texts: ModuleType) -> list[str]:
-    """The resources that no node has enough of, then what each node has."""
+    """A line for each device of which no node has enough, then one for each of MAX_NODES nodes."""
     nodes, _ = client.list(core_path("", "nodes"))
     lines = [*_never_fits(nodes, job, texts)]
     lines += [f"{name_of(node)}: {_describe(node)}" for node in nodes[:MAX_NODES]]
@@ -21,7 +21,7 @@ def node_lines(client: Client, job: PaddleJob, texts: ModuleType) -> list[str]:
 
 
 def quota_lines(client: Client, namespace: str) -> list[str]:
-    """The namespace's quotas, with what is used."""
+    """A line for each ResourceQuota of the namespace: used and allowed amounts."""
     quotas, _ = client.list(core_path(namespace, "resourcequotas"))
     lines = []
     for quota in quotas:

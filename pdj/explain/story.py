@@ -1,4 +1,4 @@
-"""Explains a job's state from its conditions, its Events and its surroundings.
+"""Explains a job's state from its conditions, its Events, nodes, quotas and other objects.
 
 Whatever the user has no permission to see is reported as hidden, not as an error.
 """
@@ -62,7 +62,7 @@ class Why:
 class Story:
     """The explanation of a job: why it is in its state, and its history.
 
-    `facts` maps labels to lines.
+    `facts` maps keys of LABELS to lines.
     """
 
     job: PaddleJob
@@ -72,7 +72,7 @@ class Story:
     warnings: tuple[str, ...]
     facts: dict[str, list[str]]
     events: tuple[Raw, ...] = ()
-    """The last Events about the job and its pods, also pods that are gone; oldest first."""
+    """The last Events about the job and its pods, including pods that are gone; oldest first."""
     training: Training | None = None
 
 
@@ -84,7 +84,7 @@ def language_module(language: str) -> ModuleType:
 def build_story(
     client: Client, picture: JobPicture, language: str, training: Training | None = None
 ) -> Story:
-    """Build the job's explanation; pass its training if you want that included."""
+    """Explain the job, after reading Events and more from the API server. Raises ApiError."""
     texts = language_module(language)
     job = picture.job
     events, problem = _events(client, job)
@@ -112,7 +112,7 @@ def build_story(
 
 
 def _doubt(why: Why, doubt: Text) -> Why:
-    """A warning if the log shows that a job may not be training although all its pods run."""
+    """Replace the text of AllPodsRunning: by its log, the job perhaps does not train."""
     return replace(why, text=doubt) if why.reason == Reason.ALL_PODS_RUNNING else why
 
 
@@ -139,7 +139,7 @@ def _whys(job: PaddleJob, events: list[Raw], texts: ModuleType) -> Iterator[Why]
 
 
 def _true_conditions(status: JobStatus) -> Iterator[JobCondition]:
-    """The true conditions, headline first; it alone if the job has ended or is suspended."""
+    """The true conditions, headline first, up to Failed, Completed or Suspended if one is true."""
     first = headline_condition(status)
     for condition in sorted(telling_conditions(status), key=lambda each: each != first):
         yield condition
@@ -148,7 +148,7 @@ def _true_conditions(status: JobStatus) -> Iterator[JobCondition]:
 
 
 def _narrow(why: Why, job: PaddleJob, warned: set[str], texts: ModuleType) -> Why:
-    """Use a more specific text if the records or Warnings have one."""
+    """Use a more specific text if the last failure record or a Warning shows the cause."""
     text = why.text
     last = job.status.failures[-1] if job.status.failures else None
     if why.reason in _OF_FAILURES and last is not None:
@@ -173,7 +173,7 @@ def _narrow(why: Why, job: PaddleJob, warned: set[str], texts: ModuleType) -> Wh
 def _of_events(
     job: PaddleJob, events: list[Raw], texts: ModuleType, told: set[str]
 ) -> Iterator[Why]:
-    """Explain the reasons that appear only in Events: a dropped variable, force-deleted pods."""
+    """Explain the reasons that only Events have, such as a log not read or force-deleted pods."""
     for reason, message, when in _events_about(job, events):
         if reason in _ONLY_EVENTS and reason not in told:
             told.add(reason)
@@ -191,7 +191,7 @@ def _events_about(job: PaddleJob, events: list[Raw]) -> Iterator[tuple[str, str,
 def _history(
     job: PaddleJob, events: list[Raw], texts: ModuleType, told: set[str]
 ) -> tuple[Why, ...]:
-    """The job's earlier reasons, each at its latest time, in order."""
+    """The job's earlier reasons except those in `told`: each at its latest time, oldest first."""
     had = [
         *(
             (c.reason, "", parse_time(c.last_transition_time))
@@ -224,7 +224,7 @@ def text_of(reason: str, texts: ModuleType) -> Text:
 
 
 def _events(client: Client, job: PaddleJob) -> tuple[list[Raw], str]:
-    """The namespace's Events, or why they cannot be read."""
+    """The namespace's Events, oldest first, or why the user cannot read them. Raises ApiError."""
     try:
         events, _ = client.list(core_path(job.namespace, "events"))
     except Forbidden as error:
@@ -233,7 +233,7 @@ def _events(client: Client, job: PaddleJob) -> tuple[list[Raw], str]:
 
 
 def event_time(event: Raw) -> str:
-    """When an Event last happened, as the cluster wrote it."""
+    """When an Event last happened, as the cluster wrote it; empty if unknown."""
     series = (event.get("series") or {}).get("lastObservedTime")
     told = series or event.get("lastTimestamp") or event.get("eventTime")
     return str(told or event["metadata"].get("creationTimestamp") or "")
@@ -250,14 +250,14 @@ def _warnings(picture: JobPicture, events: list[Raw]) -> list[str]:
         + first_line(str(each.get("message") or ""))
         for each in _warning_events(picture, events)
     ]
-    # Pods of one name have the same Warnings in each attempt: keep only the last ones.
+    # In each attempt, pods of the same name have the same Warnings: keep the last of each.
     return [*dict.fromkeys(reversed(told))][MAX_WARNINGS - 1 :: -1]
 
 
 def _warning_events(picture: JobPicture, events: list[Raw]) -> list[Raw]:
     """The Warnings about the job and its pods, the oldest first.
 
-    Those about a missing ConfigMap of the job are left out: pods normally wait for it.
+    Warnings about a missing ConfigMap of the job are left out, because pods normally wait for it.
     """
     uids = {str(each["metadata"].get("uid")) for each in (picture.raw, *picture.pods)}
     awaited = re.compile(rf'configmap "{re.escape(picture.job.name)}(-attempt-\d+)?" not found')
@@ -279,7 +279,7 @@ def first_line(text: str) -> str:
 def _facts(
     client: Client, picture: JobPicture, reasons: set[str], texts: ModuleType
 ) -> Iterator[tuple[str, list[str]]]:
-    """Facts about the job's surroundings that matter for the reasons."""
+    """The facts that matter for these reasons: about etcd, logs, nodes, quotas and queues."""
     job = picture.job
     missed_peers = job.spec.is_elastic and bool(job.status.failures)
     if missed_peers and (lines := _seen(lambda: etcd.etcd_lines(client, picture, texts), texts)):
@@ -302,7 +302,7 @@ def _facts(
 
 def _last_lines(job: PaddleJob, last: Failure, texts: ModuleType) -> list[str]:
     """The end of the failed pod's log from its record, and the command that shows more."""
-    # Users copy it to a shell, and whoever can write the status can write any role.
+    # Users copy the command to a shell, and a role in the status can be any text.
     of_pod = f" --role {last.role} --index {last.index}" if last.role in [*Role] else ""
     command = f"kubectl pdj -n {job.namespace} logs {job.name}{of_pod} --attempt {last.attempt}"
     return [*last.message.splitlines()[-MAX_LAST_LINES:], f"{texts.LABELS['more']}: {command}"]
