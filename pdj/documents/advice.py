@@ -14,7 +14,7 @@ OWNED_VARIABLES = (POD_VARIABLES | CONFIG_MAP_VARIABLES) - {PORT_VARIABLE}
 SHARED_MEMORY = "/dev/shm"
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 INTERFACE_SUFFIX = "_SOCKET_IFNAME"
-"""The variables of NCCL (also read by RCCL), HCCL and BKCL that choose an interface end like this."""
+"""The end of the variables that choose an interface in NCCL, HCCL or BKCL. RCCL reads NCCL's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from pdj.explain import faults, kueue, training
 from pdj.explain.texts import Text, Texts, Who
 
 UNKNOWN = Text(
-    "本工具不认识该原因：operator 的版本更新。",
+    "本工具不认识该原因：operator 的版本比本工具新。",
     "请升级 kubectl-pdj，并阅读 operator 给出的信息。",
     Who.USER,
 )
@@ -53,7 +53,7 @@ NO_MODULE = Text(
     Who.USER,
 )
 FAULTS = faults.CHINESE
-"""按程序所说的内容。"""
+"""按程序日志显示的故障种类。"""
 NOT_SET_UP = Text(
     "节点无法准备好某个 Pod：原因见下面的警告。",
     "修正或创建警告里指出的卷或对象；节点会自动重试。",
@@ -61,8 +61,9 @@ NOT_SET_UP = Text(
 )
 SILENT = Text(
     "所有 Pod 都在运行，但第一个 worker 已有一段时间没有输出：训练可能卡住了。",
-    "用 `kubectl pdj logs --tail 1 --timestamps` 查看谁最后输出了什么；若确已卡住，用 "
-    "`kubectl pdj restart` 开始新的一次尝试。有意的停顿可以事先声明（docs/progress.zh.md）。",
+    "用 `kubectl pdj logs JOB --tail 1 --timestamps` 查看各 worker 的最后一行：时间最早的那个 "
+    "worker 最先停止。若训练确已卡住，用 `kubectl pdj restart JOB` 开始新的一次尝试。"
+    "有意的停顿可以事先声明（docs/progress.zh.md）。",
     Who.USER,
 )
 FORMING = Text(
@@ -108,7 +109,7 @@ LABELS = {
     "queue": "队列",
     "etcd": "etcd",
     "peers": "其他 Pod 的最后几行",
-    "peersGone": "已随 Pod 删除；下一个作业设置 spec.cleanPodPolicy: Never 即可保留",
+    "peersGone": "已随 Pod 删除；在下一个作业中设置 spec.cleanPodPolicy: Never 可保留 Pod",
     "noEtcd": "命名空间 {1} 中没有 Service {0}，launcher 无法会合："
     "kubectl -n {1} create -f manifests/elastic/etcd.yaml",
     "hidden": "无权查看",
@@ -145,7 +146,7 @@ TEXTS: Texts = {
         "有 Pod 尚未运行或不再运行。", "用 `kubectl pdj status` 查看各 Pod。", Who.NOBODY
     ),
     Reason.WORKERS_SUCCEEDED: Text(
-        "所有 worker 都以退出码 0 结束：作业已有结果。",
+        "所有 worker 都以退出码 0 结束，作业已成功。",
         "无需再做什么；可用 `kubectl pdj delete` 删除。",
         Who.NOBODY,
     ),
@@ -157,11 +158,11 @@ TEXTS: Texts = {
     Reason.RESUMED: Text("作业已恢复，开始新的尝试。", "等待 Pod。", Who.NOBODY),
     Reason.ENDED: Text("该条件所属的尝试或作业已结束。", "查看作业当前的状态。", Who.NOBODY),
     Reason.COMPLETED: Text(
-        "作业已结束，并已有结果。",
+        "作业已成功。",
         "无需再做什么；可用 `kubectl pdj delete` 删除。",
         Who.NOBODY,
     ),
-    Reason.FAILED: Text("作业已结束，但没有结果。", "查看条件 Failed，它说明了原因。", Who.USER),
+    Reason.FAILED: Text("作业已失败。", "查看条件 Failed，它说明了原因。", Who.USER),
     Reason.UNSCHEDULABLE: Text(
         "调度器找不到合适的节点：空闲的 CPU、内存或 GPU 不足，或没有节点符合选择器、亲和性或容忍。",
         "减少资源请求，修正 nodeSelector 和容忍，等待其他作业结束，或增加节点。"
@@ -169,14 +170,14 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.PARTLY_PLACED: Text(
-        "部分 Pod 已占用节点或配额，其余的没有空间。所有 Pod 就绪之前，作业的程序不会启动。",
+        "部分 Pod 已占用节点或配额，其余的没有空间。全部 Pod 都有位置之前，作业的程序不会启动。",
         "暂时无需处理：超过 --give-back-after 后，operator 会删除这些 Pod，让其他作业使用空间，"
         "稍后再重新创建全部 Pod；这不计为重启。可以结束其他作业或减少请求；"
-        "成组调度器会整体放置作业。",
+        "成组调度器要么放置整个作业，要么全部不放。",
         Who.OPERATOR,
     ),
     Reason.WAITING_FOR_PODS: Text(
-        "Pod 正在创建，没有遇到阻碍。", "请等待；节点在拉取镜像并启动容器。", Who.NOBODY
+        "Pod 正在启动，未发现阻碍。", "请等待；节点在拉取镜像并启动容器。", Who.NOBODY
     ),
     Reason.QUOTA_EXCEEDED: Text(
         "命名空间的 ResourceQuota 拒绝了作业的 Pod 或其他子对象。",
@@ -186,12 +187,14 @@ TEXTS: Texts = {
     **kueue.CHINESE_REASONS,
     Reason.POD_GROUP_PENDING: Text(
         "批调度器尚未放行这组 Pod：队列已满，或整组 Pod 找不到同时容纳的空间。",
-        "等待队列空出，或减少请求。请检查 Volcano 调度器是否运行、队列是否存在。",
+        "等待队列空出，或减少请求。使用 Volcano 时，请检查其调度器是否运行、队列是否存在。",
         Who.USER,
     ),
     Reason.POD_GROUP_UNAVAILABLE: Text(
-        "API server 不提供这种 PodGroup（未安装 Volcano），或用户的 PodGroup 已被删除。",
-        "请安装 Volcano，或去掉 schedulingPolicy 和 schedulerName: volcano 后创建作业。",
+        "API server 不提供作业所需的 PodGroup：未安装 Volcano，或（--scheduling=kubernetes 时）"
+        "特性门控未打开；或者用户的 PodGroup 已被删除。",
+        "信息里写明是哪一种：请安装 Volcano，或去掉 schedulingPolicy 和 schedulerName: volcano；"
+        "或打开特性门控；或重新创建 PodGroup。",
         Who.ADMIN,
     ),
     Reason.POD_GROUP_INVALID: Text(
@@ -210,8 +213,8 @@ TEXTS: Texts = {
         Who.ADMIN,
     ),
     Reason.NAME_CONFLICT: Text(
-        "子对象的名称已被不属于该作业的对象占用。",
-        "删除或重命名那个对象，或换个名称提交作业。",
+        "operator 要为该作业创建的对象，其名称已被另一个对象占用。",
+        "删除那个对象，或换个名称提交作业。",
         Who.USER,
     ),
     Reason.STATUS_UNREADABLE: Text(
@@ -220,13 +223,13 @@ TEXTS: Texts = {
         Who.ADMIN,
     ),
     Reason.NO_FREE_PORTS: Text(
-        "使用 intranet: Host 时，每个 Pod 需要节点上的一段端口，而它们被其他作业占用。",
+        "使用 intranet: Host 时，每个 Pod 需要节点上的一段端口，而其他作业已将其全部占用。",
         "等待其他作业结束，改用 intranet: PodIP，或请管理员增大 operator 的 --host-port-range "
         "或 --host-port-share。",
         Who.USER,
     ),
     Reason.PODS_TERMINATING: Text(
-        "上一次尝试的 Pod 仍在停止，或已删除的同名作业还留有子对象；它们消失后才创建 Pod。",
+        "上一次尝试的 Pod 或已删除的同名作业的对象仍然存在；它们消失后才创建新的 Pod。",
         "等待宽限期结束。失联节点上的 Pod 会在几分钟后被删除。",
         Who.NOBODY,
     ),
@@ -243,46 +246,48 @@ TEXTS: Texts = {
     ),
     Reason.POD_FAILED: Text(
         "训练程序以错误退出。",
-        "阅读下面的最后几行日志并修正程序；backoffLimit 允许重启。",
+        "阅读失败记录中的最后几行日志并修正程序；backoffLimit 允许重启。",
         Who.USER,
     ),
     Reason.POD_EVICTED: Text(
-        "集群终止了 Pod：驱逐、抢占，或节点不接受它。这次重启不计数。",
+        "集群终止了 Pod：驱逐、抢占，或节点不接受它。这次重启不计入 backoffLimit。",
         "无需操作；若反复发生，请按实际用量申请内存和磁盘，或提高优先级。",
         Who.OPERATOR,
     ),
     Reason.POD_VANISHED: Text(
-        "有人删除了一个 Pod。其他 Pod 记着它的地址，所以整组重新开始。",
+        "有人删除了一个 Pod。其他 Pod 只知道它原来的地址，所以全部 Pod 重新启动。",
         "无需操作；请不要删除运行中作业的 Pod。",
         Who.OPERATOR,
     ),
     Reason.ADDRESS_CHANGED: Text(
-        "一个 Pod 的地址与其他 Pod 所知的不同。", "无需操作；整组以新地址重新开始。", Who.OPERATOR
+        "一个 Pod 的地址与其他 Pod 所知的不同。",
+        "无需操作；全部 Pod 以新地址重新启动。",
+        Who.OPERATOR,
     ),
     Reason.STALE_CONFIG_MAP: Text(
-        "Pod 所在的节点给了它同名旧作业的 ConfigMap：kubelet 要等旧 Pod 清理完才放手。"
-        "这次重启不计数。",
+        "Pod 所在的节点给了它同名旧作业的 ConfigMap：旧作业的最后一个 Pod 清理完之前，"
+        "kubelet 一直保留它。这次重启不计入 backoffLimit。",
         "无需操作；下一次尝试的 ConfigMap 有自己的名字。",
         Who.OPERATOR,
     ),
     Reason.NODE_LOST: Text(
-        "Pod 所在的节点消失或没有响应。这次重启不计数。",
+        "Pod 所在的节点消失或没有响应。这次重启不计入 backoffLimit。",
         "作业无需操作；请管理员检查该节点。",
         Who.ADMIN,
     ),
     Reason.TRAINER_ASKED_RESTART: Text(
         "训练程序以 101 或 102 退出：PaddlePaddle 的启动器以此请求重启。",
-        "无需操作；不计数。",
+        "无需操作；这次重启不计入 backoffLimit。",
         Who.OPERATOR,
     ),
     Reason.FAILURE_POLICY_IGNORE: Text(
-        "一个 Pod 失败，而 podFailurePolicy 的规则规定不计数。",
-        "无需操作；整组重新开始。",
+        "一个 Pod 失败，而按 podFailurePolicy 的规则，这次重启不计入 backoffLimit。",
+        "无需操作；全部 Pod 重新启动。",
         Who.OPERATOR,
     ),
     Reason.ELASTIC_UNTRAINED: Text(
         "弹性启动器以 0 退出，却没有等到足够的同伴来训练。",
-        "若反复发生：请检查所有 worker 是否都分配到节点、etcd 是否可达。",
+        "无需操作；若反复发生，请检查所有 worker 是否都分配到节点、etcd 是否可达。",
         Who.OPERATOR,
     ),
     Reason.RESTART_REQUESTED: Text(
@@ -324,7 +329,8 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.INVALID_SPEC: Text(
-        "spec 违反了 API server 无法检查的规则，或由它生成的子对象被判为无效；作业失败。",
+        "spec 违反了 API server 无法检查的规则，作业失败；或 API server 判定作业的某个对象无效，"
+        "若持续如此，作业会失败。",
         "修正信息中指出的字段（`kubectl pdj lint` 能找到大部分）后重新提交。",
         Who.USER,
     ),

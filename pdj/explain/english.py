@@ -17,11 +17,11 @@ NOT_SEEN = Text(
 )
 NOT_OURS = Text(
     "spec.managedBy leaves the job to another controller.",
-    "Ask that controller, or create the job without managedBy.",
+    "Look at that controller, or create the job again without managedBy.",
     Who.USER,
 )
 OUT_OF_MEMORY = Text(
-    "A trainer ran out of memory: its container was over its limit.",
+    "A trainer ran out of memory: its container exceeded its memory limit.",
     "Raise resources.limits.memory of the container, or let the program use less (smaller "
     "batches, fewer processes that read data); submit the job again if it has ended.",
     Who.USER,
@@ -53,24 +53,24 @@ NO_MODULE = Text(
     Who.USER,
 )
 FAULTS = faults.ENGLISH
-"""Texts by the kind of fault in the program's log."""
+"""The texts by the kind of fault that the program's log shows."""
 NOT_SET_UP = Text(
     "A node cannot set a pod up: the warnings below say why.",
-    "Correct the volume or the object that they name, or create it; the node tries again by "
+    "Correct or create the volume or the object that the warnings name; the node tries again by "
     "itself.",
     Who.USER,
 )
 SILENT = Text(
     "Every pod runs, but the first worker has written nothing for a while: the training may hang.",
-    "See with `kubectl pdj logs --tail 1 --timestamps` which worker wrote last, and what; if it "
-    "hangs, begin a new attempt with `kubectl pdj restart`. An intended pause can be announced "
-    "(docs/progress.md).",
+    "Look at the last line of each worker with `kubectl pdj logs JOB --tail 1 --timestamps`: the "
+    "worker with the oldest one stopped first. If the training hangs, begin a new attempt with "
+    "`kubectl pdj restart JOB`. An intended pause can be announced (docs/progress.md).",
     Who.USER,
 )
 FORMING = Text(
     "Every pod runs, but the launchers form their group again and again, without a step.",
-    "See in the log with `kubectl pdj logs` why the group ends each time: a program that fails, or "
-    "a worker that the others cannot reach. Then begin a new attempt with `kubectl pdj restart`.",
+    "Find in the log (`kubectl pdj logs`) why the group ends each time: a program fails, or the "
+    "others cannot reach a worker. Then begin a new attempt with `kubectl pdj restart`.",
     Who.USER,
 )
 PROGRESS = {
@@ -109,8 +109,8 @@ LABELS = {
     "group": "PodGroup",
     "queue": "Queue",
     "etcd": "etcd",
-    "peers": "The last lines of the others",
-    "peersGone": "gone with their pods; in the next job spec.cleanPodPolicy: Never keeps them",
+    "peers": "The last lines of the other pods",
+    "peersGone": "gone with the pods; with spec.cleanPodPolicy: Never the next job keeps its pods",
     "noEtcd": "there is no Service {0} in namespace {1}, so launchers cannot meet: "
     "kubectl -n {1} create -f manifests/elastic/etcd.yaml",
     "hidden": "not allowed to see",
@@ -159,13 +159,13 @@ TEXTS: Texts = {
         Who.NOBODY,
     ),
     Reason.WORKERS_SUCCEEDED: Text(
-        "Every worker has ended with exit code 0: the job has its result.",
+        "Every worker has ended with exit code 0, so the job has succeeded.",
         "Nothing is left to do; `kubectl pdj delete` removes it.",
         Who.NOBODY,
     ),
     Reason.SUSPENDED: Text(
-        "spec.suspend is true: the job is held without pods, by a user or by a queue.",
-        "`kubectl pdj resume`, or wait for the queue that holds it (Kueue, for example).",
+        "spec.suspend is true: a user or a queue has suspended the job, so it has no pods.",
+        "Run `kubectl pdj resume`, or wait for the queue that suspended the job, such as Kueue.",
         Who.USER,
     ),
     Reason.RESUMED: Text(
@@ -174,17 +174,17 @@ TEXTS: Texts = {
         Who.NOBODY,
     ),
     Reason.ENDED: Text(
-        "The attempt or the job to which this belonged is over.",
+        "The attempt or the job that this condition described is over.",
         "See what the job does now.",
         Who.NOBODY,
     ),
     Reason.COMPLETED: Text(
-        "The job has ended, and has its result.",
+        "The job has succeeded.",
         "Nothing is left to do; `kubectl pdj delete` removes it.",
         Who.NOBODY,
     ),
     Reason.FAILED: Text(
-        "The job has ended without its result.",
+        "The job has failed.",
         "See the condition Failed, which says why.",
         Who.USER,
     ),
@@ -196,7 +196,7 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.PARTLY_PLACED: Text(
-        "Some pods hold nodes or quota, but there is no room for the others. Until all pods are "
+        "Some pods have nodes or quota, but there is no room for the others. Until all pods are "
         "placed, no program of the job starts.",
         "Nothing for now: after --give-back-after the operator deletes the pods, so that other "
         "jobs can use the room, and creates all of them again later. No restart is counted. End "
@@ -204,52 +204,53 @@ TEXTS: Texts = {
         Who.OPERATOR,
     ),
     Reason.WAITING_FOR_PODS: Text(
-        "The pods are on their way, and nothing holds them up.",
+        "The pods are being started, and nothing is known to delay them.",
         "Wait; nodes pull images and start containers.",
         Who.NOBODY,
     ),
     Reason.QUOTA_EXCEEDED: Text(
-        "A ResourceQuota of the namespace refuses a pod or another child of the job.",
+        "A ResourceQuota of the namespace refuses a pod or another object of the job.",
         "End other jobs of the namespace, ask for less, or have the quota raised; the operator "
         "retries by itself.",
         Who.USER,
     ),
     **kueue.ENGLISH_REASONS,
     Reason.POD_GROUP_PENDING: Text(
-        "The batch scheduler has not let the gang in yet: its queue is full, or there is no room "
+        "The batch scheduler has not admitted the gang yet: the queue is full, or there is no room "
         "for the whole gang.",
-        "Wait for room in the queue, or ask for less. Check that Volcano's scheduler runs and that "
-        "the queue exists.",
+        "Wait for room in the queue, or ask for less. With Volcano, check that its scheduler runs "
+        "and that the queue exists.",
         Who.USER,
     ),
     Reason.POD_GROUP_UNAVAILABLE: Text(
-        "The API server does not serve that kind of PodGroup (Volcano is not installed), or the "
-        "user's PodGroup was deleted.",
-        "Have Volcano installed, or create the job without schedulingPolicy and "
-        "schedulerName: volcano.",
+        "The API server does not serve the PodGroups that the job needs, because Volcano is not "
+        "installed or (with --scheduling=kubernetes) feature gates are off; or the user's PodGroup "
+        "was deleted.",
+        "The message says which: have Volcano installed, or leave out schedulingPolicy and "
+        "schedulerName: volcano; have the feature gates enabled; or create the PodGroup again.",
         Who.ADMIN,
     ),
     Reason.POD_GROUP_INVALID: Text(
-        "Your PodGroup asks for more members than the job has pods, so it can never be let in.",
+        "Your PodGroup asks for more members than the job has pods, so it is never admitted.",
         "Lower minMember of the PodGroup, or raise the job's replicas.",
         Who.USER,
     ),
     Reason.CREATE_REFUSED: Text(
-        "The API server refuses to let the operator create a child: pod security, a webhook, or "
-        "rights that the operator lacks.",
+        "The API server does not let the operator create an object of the job, because of pod "
+        "security, a webhook, or rights that the operator lacks.",
         "Read the message: change the pod template to what the namespace allows, or have the "
         "policy or the operator's rights changed. The operator tries again by itself.",
         Who.USER,
     ),
     Reason.DELETE_REFUSED: Text(
-        "The API server refuses to let the operator delete a child: a webhook, or rights that the "
-        "operator lacks.",
+        "The API server does not let the operator delete an object of the job, because of a "
+        "webhook, or rights that the operator lacks.",
         "Have the webhook or the operator's rights corrected; the operator retries by itself.",
         Who.ADMIN,
     ),
     Reason.NAME_CONFLICT: Text(
-        "The name of a child is taken by an object that is not this job's.",
-        "Delete or rename that object, or submit the job under another name.",
+        "Another object already has the name that the operator needs for an object of this job.",
+        "Delete that other object, or submit the job under another name.",
         Who.USER,
     ),
     Reason.STATUS_UNREADABLE: Text(
@@ -259,19 +260,19 @@ TEXTS: Texts = {
         Who.ADMIN,
     ),
     Reason.NO_FREE_PORTS: Text(
-        "With intranet: Host every pod needs a port range on its node, and other jobs hold them.",
+        "With intranet: Host every pod needs a port range on its node, and other jobs use all.",
         "Wait for other jobs to end, use intranet: PodIP, or have --host-port-range or "
         "--host-port-share of the operator raised.",
         Who.USER,
     ),
     Reason.PODS_TERMINATING: Text(
-        "Pods of the last attempt, or children of a deleted job of this name, are still stopping; "
-        "new pods are created once they are gone.",
+        "Pods of the last attempt, or objects of a deleted job of this name, still exist; new pods "
+        "are created after they are gone.",
         "Wait for their grace period. A pod on a lost node is deleted after some minutes.",
         Who.NOBODY,
     ),
     Reason.CHILDREN_TERMINATING: Text(
-        "The job is being deleted, and a child stays: a finalizer, its node or a webhook holds it.",
+        "The job is being deleted, but a finalizer, a node or a webhook keeps one of its objects.",
         "Remove the cause that the message names. PodGroups of scheduling.k8s.io need their "
         "feature gates in the controller-manager, too.",
         Who.ADMIN,
@@ -288,46 +289,48 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.POD_EVICTED: Text(
-        "The cluster has ended a pod: eviction, preemption, or a node that would not take it. The "
-        "restart is not charged.",
+        "The cluster has ended a pod: eviction, preemption, or a node that did not accept it. The "
+        "restart is not counted against backoffLimit.",
         "Nothing; if it repeats, ask for the memory and disk that the pods use, or for a higher "
         "priority.",
         Who.OPERATOR,
     ),
     Reason.POD_VANISHED: Text(
-        "Somebody has deleted a pod. Its peers knew its address, so the whole gang starts anew.",
+        "Somebody has deleted a pod. The others know its old address, so all pods start again.",
         "Nothing; do not delete pods of a running job.",
         Who.OPERATOR,
     ),
     Reason.ADDRESS_CHANGED: Text(
-        "A pod has come back with another address than the one that its peers have.",
-        "Nothing; the gang starts anew with the new addresses.",
+        "A pod has another address than the one that its peers have.",
+        "Nothing; all pods start again with the new addresses.",
         Who.OPERATOR,
     ),
     Reason.STALE_CONFIG_MAP: Text(
-        "A pod's node gives it the ConfigMap of a former job of this name: a kubelet keeps that "
-        "until the former job's last pod is cleaned up. The restart is not charged.",
+        "A pod's node gives it the ConfigMap of a former job of this name, because a kubelet keeps "
+        "that until the former job's last pod is cleaned up. The restart is not counted against "
+        "backoffLimit.",
         "Nothing; the next attempt's ConfigMap has a name of its own.",
         Who.OPERATOR,
     ),
     Reason.NODE_LOST: Text(
-        "A pod's node is gone or does not answer. The restart is not charged.",
+        "A pod's node is gone or does not answer. The restart is not counted against backoffLimit.",
         "Nothing for the job; have an administrator check the node.",
         Who.ADMIN,
     ),
     Reason.TRAINER_ASKED_RESTART: Text(
         "A trainer exited with 101 or 102, by which PaddlePaddle's launcher asks for a restart.",
-        "Nothing; it is not charged.",
+        "Nothing; the restart is not counted against backoffLimit.",
         Who.OPERATOR,
     ),
     Reason.FAILURE_POLICY_IGNORE: Text(
-        "A pod has failed, and a rule of podFailurePolicy says that this is not charged.",
-        "Nothing; the gang starts anew.",
+        "A pod has failed, and by a rule of podFailurePolicy the restart is not counted against "
+        "backoffLimit.",
+        "Nothing; all pods start again.",
         Who.OPERATOR,
     ),
     Reason.ELASTIC_UNTRAINED: Text(
-        "An elastic launcher exited 0 without having met enough peers to train.",
-        "If it repeats: check that all workers get nodes, and that etcd can be reached.",
+        "An elastic launcher exited with 0, but had not met enough peers to train.",
+        "Nothing; if it repeats, check that all workers get nodes, and that etcd can be reached.",
         Who.OPERATOR,
     ),
     Reason.RESTART_REQUESTED: Text(
@@ -336,7 +339,7 @@ TEXTS: Texts = {
         Who.NOBODY,
     ),
     Reason.BACKOFF_LIMIT_EXCEEDED: Text(
-        "The job has failed: more restarts were charged than backoffLimit allows.",
+        "The job has failed: more restarts were counted than backoffLimit allows.",
         "Read in status.failures what ended the attempts, correct the program, and submit the job "
         "again.",
         Who.USER,
@@ -347,7 +350,7 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.POD_FAILURE_POLICY: Text(
-        "The job has failed: a rule of podFailurePolicy ends it for such a failure.",
+        "The job has failed, because a rule of podFailurePolicy says so for this failure.",
         "Correct the program or the rule, and submit the job again.",
         Who.USER,
     ),
@@ -374,14 +377,14 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.INVALID_SPEC: Text(
-        "The spec breaks a rule that the API server could not check, or leads to a child that the "
-        "API server refuses as invalid; the job fails.",
+        "The spec breaks a rule that the API server could not check, and the job fails; or the API "
+        "server refuses an object of the job as invalid, and the job fails if that lasts.",
         "Correct the field that the message names (`kubectl pdj lint` finds most), and submit the "
         "job again.",
         Who.USER,
     ),
     Reason.ENDPOINTS_TOO_LONG: Text(
-        "The job has failed: the list of endpoints is longer than one environment variable may be.",
+        "The job has failed: the list of endpoints is longer than one environment variable can be.",
         "Use fewer pods, or intranet: PodIP, whose endpoints are shorter.",
         Who.USER,
     ),

@@ -13,7 +13,7 @@ HEAD_BYTES = 64 << 10
 
 
 def find_alone(client: Client, picture: JobPicture) -> str:
-    """A sentence that says that they do; empty if they train together or if that is unknown."""
+    """A sentence that says that each worker trains alone; empty if not, or if that is unknown."""
     job = picture.job
     condition = job.status.condition(Condition.TRAINED_ALONE)
     if condition and condition.status:

@@ -1,7 +1,7 @@
 """Collects everything that is needed to help with a job, as named files.
 
-Secrets are never read. Values of variables are left out unless requested, including those in
-`kubectl apply`'s annotation.
+Secrets are never read. Values of variables are left out unless requested, and with them the
+annotation in which `kubectl apply` keeps a copy of the object.
 """
 
 import copy
@@ -23,7 +23,7 @@ OPERATOR = "app.kubernetes.io/name=paddlejob-operator"
 OPERATOR_LINES: Query = {"tailLines": 20_000, "limitBytes": MAX_LOG_BYTES}
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 USUAL_NAMESPACE = "paddle-system"
-"""The operator's namespace, if its bindings cannot be read or there are none."""
+"""If no binding of the operator can be read, only its pods in this namespace are trusted."""
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 File = tuple[str, str]
@@ -50,7 +50,7 @@ def collect(client: Client, picture: JobPicture, with_env: bool) -> Iterator[Fil
 
 
 def redact(obj: Any) -> Any:
-    """A copy without the values of variables and of probes' headers."""
+    """A copy without the values of variables and probes' headers, and without APPLIED."""
     if isinstance(obj, list):
         return [redact(each) for each in obj]
     if not isinstance(obj, dict):
@@ -69,7 +69,7 @@ def _without_value(variable: Any) -> Any:
 
 
 def _logs(client: Client, namespace: str, pod: Raw, problems: list[str]) -> Iterator[File]:
-    """The log of every container that has started, and that of its previous run."""
+    """The log of every container that has started, and the log of its previous run, if any."""
     path = log_path(namespace, name_of(pod))
     for status in container_statuses(pod):
         container, state = str(status.get("name")), status.get("state") or {}
@@ -91,7 +91,7 @@ def _operator_log(client: Client, key: str, problems: list[str]) -> str:
     query: Query = {"labelSelector": OPERATOR}
     own = key.partition("/")[0]
     pods = _try(problems, "operator", lambda: client.list(core_path("", "pods"), query)[0])
-    if pods is None:  # it may be in the job's namespace
+    if pods is None:  # perhaps it is in the job's namespace
         pods = _try(problems, "operator", lambda: client.list(core_path(own, "pods"), query)[0])
     paths = (f"{RBAC}/clusterrolebindings", f"{RBAC}/namespaces/{own}/rolebindings")
     lists = (_try([], "", lambda path=path: client.list(path, query)[0]) for path in paths)
@@ -101,7 +101,7 @@ def _operator_log(client: Client, key: str, problems: list[str]) -> str:
         namespace = str(pod["metadata"]["namespace"])
         account = (namespace, str((pod.get("spec") or {}).get("serviceAccountName")))
         if account not in accounts and (accounts or namespace != USUAL_NAMESPACE):
-            # Anybody may give a pod that label.
+            # Anybody can give a pod that label.
             why = "no ClusterRoleBinding of the operator, and no RoleBinding here, has its account"
             problems.append(f"operator.log: {namespace}/{name_of(pod)} is not read: {why}")
             continue
@@ -115,7 +115,8 @@ def _operator_log(client: Client, key: str, problems: list[str]) -> str:
 def _accounts(binding: Raw) -> Iterator[tuple[str, str]]:
     """Namespace and name of each ServiceAccount that the binding names.
 
-    Whoever can bind roles in the job's namespace can change the job and its logs anyway.
+    RoleBindings in the job's namespace are trusted, too, because whoever can create them can change
+    the job and its logs anyway.
     """
     for subject in binding.get("subjects") or ():
         if subject.get("kind") == "ServiceAccount":

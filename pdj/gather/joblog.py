@@ -1,4 +1,4 @@
-"""The logs of all pods of a job as one: a reader for each container as soon as it starts."""
+"""Merges the logs of a job's pods; each container gets a reader as soon as it has started."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class NoLogs(Problem):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which logs to read; None or empty means all."""
+    """Which logs to read: None or empty means all, but an empty `container` means the trainer."""
 
     role: str = ""
     index: int | None = None
@@ -62,7 +62,7 @@ def _number(text: str | None) -> int:
 
 
 class JobLog:
-    """Readers of a job's logs, ended when the context exits. Only one thread may use it."""
+    """Reads a job's logs until the `with` block ends. Only one thread may use it."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class JobLog:
             reader.join()
 
     def follow(self, pods: list[Raw]) -> None:
-        """Read the logs of these pods as well. Raises NoLogs if they are too many."""
+        """Also read the logs of these pods. Raises NoLogs if more than MAX_LOGS would be open."""
         for pod, source in choose(pods, self._choice):
             reader = self._readers.get(source)
             if reader is not None:

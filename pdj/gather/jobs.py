@@ -27,7 +27,7 @@ class NoOperator(Problem):
 
 @dataclass(frozen=True, slots=True)
 class JobPicture:
-    """A job and its pods. `pods_problem` says why the pods cannot be read, if so."""
+    """A job and its pods. `pods_problem` says why the pods cannot be read, else it is empty."""
 
     raw: Raw
     pods: tuple[Raw, ...] = ()
@@ -35,12 +35,12 @@ class JobPicture:
 
     @property
     def job(self) -> PaddleJob:
-        """The job, typed. Raises Problem where it is of a version that this tool cannot read."""
+        """The parsed job. Raises Problem if this tool cannot read the job's version."""
         return read_job(self.raw)
 
 
 def read_job(raw: Raw) -> PaddleJob:
-    """The typed job. Raises Problem where it is of a version that this tool cannot read."""
+    """Parse a job. Raises Problem if this tool cannot read the job's version."""
     try:
         return parse_job({**raw, "status": _with_times(raw.get("status"))})
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -95,7 +95,7 @@ def _others(client: Client, name: str) -> str:
 
 
 def headline_of(status: Raw) -> tuple[str, str]:
-    """Reason and message of a job's status, computed if an older operator wrote none."""
+    """Reason and message of a status; computed if it has none, empty if it is unreadable."""
     if not status.get("reason"):
         try:
             old = parse_status(status)
@@ -118,7 +118,7 @@ def check_served(client: Client, error: ApiError | None = None) -> None:
 
 
 def look(client: Client, namespace: str, name: str) -> JobPicture:
-    """The job with its pods."""
+    """The job with its pods. Raises Problem if there is no such job."""
     raw = get_job(client, namespace, name)
     try:
         pods, _ = client.list(core_path(namespace, "pods"), {"labelSelector": of_job(name)})
@@ -128,7 +128,7 @@ def look(client: Client, namespace: str, name: str) -> JobPicture:
 
 
 def pods_of(job: Raw, pods: list[Raw]) -> tuple[Raw, ...]:
-    """The pods of this job, but not those of an earlier one with its name."""
+    """This job's pods by role and index, without those of an earlier job of the same name."""
     uid = uid_of(job)
     mine = [pod for pod in pods if labels_of(pod).get(LABEL_JOB_UID) in (uid, None)]
     return tuple(sorted(mine, key=lambda pod: (labels_of(pod).get(LABEL_ROLE, ""), _index(pod))))

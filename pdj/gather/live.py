@@ -15,7 +15,7 @@ from pdj.gather.watch import Keeper, Watch
 
 
 class LiveJob:
-    """A job that may not exist yet. Enter it to start watching; one thread reads."""
+    """Watches a job, which need not exist yet, in a `with` block. Only one thread may read it."""
 
     def __init__(self, client: Client, namespace: str, name: str, with_pods: bool = True) -> None:
         check_served(client)
@@ -43,7 +43,10 @@ class LiveJob:
             self._pods.__exit__()
 
     def picture(self) -> JobPicture | None:
-        """The current job, or None while it does not exist. Raises ApiError after a refusal."""
+        """The current job and its pods; None if it does not exist or is not known yet.
+
+        Raises ApiError after a refusal.
+        """
         jobs = self._jobs.objects()
         try:
             pods = self._pods.objects() if self._pods else []
@@ -55,7 +58,7 @@ class LiveJob:
 
     @property
     def trouble(self) -> ApiError | None:
-        """Why the picture may be old: an outage, until it is over."""
+        """The present outage, because of which the picture can be old; None without one."""
         return self._jobs.trouble or (self._pods.trouble if self._pods else None)
 
     @property

@@ -1,8 +1,9 @@
 """Reads one container's log: every line once, even if the stream breaks or the container restarts.
 
 The kubelet's timestamps say where to resume. After a break the log is requested again from the
-second of the last line on. Lines that were read before are dropped: older ones, and the first ones
-with the same timestamp, as many as were read. Pieces of a very long line are treated as lines.
+second of the last line on. Lines that were read before are dropped: those with an older timestamp,
+and of those with the same timestamp as many as were read. Pieces of a very long line are treated
+as lines.
 """
 
 import threading
@@ -24,7 +25,7 @@ FIRST_PAUSE_SECONDS = 0.2
 MAX_PAUSE_SECONDS = 3.0
 NANOSECONDS = 1_000_000_000
 STREAM_READ_SECONDS = 3600.0
-"""A log may be silent for a long time; it is closed when its pod is gone."""
+"""So long, because a log can be silent for hours; it ends when its pod is gone."""
 MAX_LINE_BYTES = 64 << 10
 """A longer line is cut into pieces, which say so."""
 GOES_ON = " … (cut: the line goes on)".encode()
@@ -65,21 +66,21 @@ class LogReader:
         self.problem: ApiError | None = None
 
     def start(self) -> None:
-        """Begin to read: the container has started."""
+        """Start the thread. Call this only after the container has started."""
         self._merger.open(self._source)
         self._thread.start()
 
     def pod_changed(self) -> None:
-        """The pod has changed: its container may have been restarted."""
+        """Look at the pod now, because it has changed: its container has perhaps restarted."""
         self._news.set()
 
     @property
     def is_done(self) -> bool:
-        """Whether no line will come any more."""
+        """Whether the thread has ended, so that no line follows."""
         return not self._thread.is_alive()
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading; the thread ends soon after."""
         self._closed.set()
         self._news.set()
         with self._lock:
@@ -99,7 +100,7 @@ class LogReader:
             self._merger.end(self._source)
 
     def _read_runs(self) -> None:
-        """Read each run of the container, from the first that the kubelet still has."""
+        """Read each run of the container, from the oldest that the kubelet still has."""
         read_runs, pause = 0, FIRST_PAUSE_SECONDS
         while not self._closed.is_set():
             pod = self._find_pod()
@@ -179,10 +180,9 @@ class LogReader:
 
 
 def stamp_pieces(pieces: Iterable[Piece]) -> Iterator[tuple[int, str, bytes]]:
-    """Moment, time and text of each piece. A piece has its line's time, and marks where the line is
-    cut.
+    """Moment, time and text of each piece. The text has a mark where its line is cut.
 
-    Lines without a time are dropped: the kubelet writes them if it cannot read the log.
+    Lines without a time are dropped, because the kubelet writes them if it cannot read the log.
     """
     stamp: tuple[int, str] | None = None
     starts_line = True
@@ -205,7 +205,7 @@ def _split_stamp(text: bytes) -> tuple[tuple[int, str] | None, bytes]:
 
 
 class Position:
-    """How far a log has been read: the last line's moment, and how many lines had that moment."""
+    """How far a log has been read: the last line's moment, and the number of lines with it."""
 
     def __init__(self) -> None:
         self.time = ""

@@ -1,7 +1,7 @@
 """Merges the lines of several logs in order of time, although each log comes at its own pace.
 
-A line is passed on once the next line of every open log is known, or after `hold_seconds`, so that
-a silent pod does not delay the others. The order within a log stays.
+A line is passed on as soon as the next line of every open log is known. After `hold_seconds` it is
+passed on anyway, because a silent pod must not delay the others. The order within a log stays.
 """
 
 import heapq
@@ -59,7 +59,7 @@ class Merger:
         self._is_closed = False
 
     def open(self, source: Source) -> None:
-        """Expect lines of this log."""
+        """Expect lines of this log; for `hold_seconds` other logs wait for them."""
         with self._condition:
             self._open.add(source)
             if not self._waiting.setdefault(source, deque()):
@@ -86,7 +86,7 @@ class Merger:
             self._condition.notify_all()
 
     def close(self) -> None:
-        """Wake all waiting threads."""
+        """Wake all waiting threads; `put` does not block any more."""
         with self._condition:
             self._is_closed = True
             self._condition.notify_all()

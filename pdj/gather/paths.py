@@ -1,4 +1,4 @@
-"""API paths of the objects that the tools read and write."""
+"""API paths of the objects that kubectl pdj reads and writes."""
 
 from urllib.parse import quote
 

@@ -1,4 +1,4 @@
-"""Splits a log into lines as it comes, and long lines into pieces."""
+"""Splits a log into lines as it arrives, and long lines into pieces."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -10,7 +10,7 @@ from api.trainer import container_status, container_statuses, trainer_name
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """One pod of a job. `state` is one word: Running, Completed, ImagePullBackOff, ..."""
+    """One pod of a job. `state` is for example Running, ImagePullBackOff or `Error (1)`."""
 
     name: str
     uid: str

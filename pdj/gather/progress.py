@@ -1,7 +1,8 @@
 """A job's training progress, from the last lines of its first worker, with the user's permissions.
 
-A running job costs one GET, any other none, because the job has the names of the pod and the
-container. If the log is silent, one GET for each of the first workers finds who stopped first.
+A running job needs one GET, or two if its lines are long: its spec has the names of the pod and the
+container. Any other job needs none. If the log is silent, one GET for each of the first MAX_WORKERS
+workers finds the worker that stopped first.
 """
 
 from collections.abc import Iterable
@@ -34,7 +35,7 @@ from reconcile.words.progress import (
 
 PERIOD_SECONDS = 4.0
 REST_SECONDS = 15.0
-"""The period if the log could not be read, or is silent: reading it then takes long."""
+"""The period if the log could not be read or is silent, because reading then takes long."""
 THREADS = 8
 SILENT_SECONDS = 60.0
 """After this long without a line the logs of the other workers are read, too."""
@@ -50,7 +51,7 @@ _UNKNOWN = Progress()
 class Training:
     """The progress in a log. `problem` says why it could not be read, if so.
 
-    `first_silent` is None also where nobody is silent.
+    `first_silent` is None if no worker fell silent before the others, or if that is unknown.
     """
 
     read_at: datetime
@@ -58,7 +59,7 @@ class Training:
     problem: str = ""
     first_silent: FirstSilent = None
     is_reported: bool = False
-    """Whether it comes from the job's status, where the operator wrote it up to minutes ago."""
+    """Whether the progress is from the job's status, which can be minutes old."""
 
     @property
     def silent_seconds(self) -> float:
@@ -68,10 +69,10 @@ class Training:
 
     @property
     def is_suspicious(self) -> bool:
-        """Whether the log has been silent for long without an announced pause, or the gang forms
-        again and again.
+        """Whether the log has long been silent, or the launchers form their group again and again.
 
-        Progress from the status is not checked here: the operator sets TrainingStalled for it.
+        False during an announced pause. False also for progress from the status, because the
+        operator checks that and sets TrainingStalled.
         """
         quiet, forming = self.progress.quiet_until, self.progress.forming_since is not None
         is_announced = quiet is not None and self.read_at < quiet
@@ -82,7 +83,7 @@ class Training:
 def read_training(
     client: Client, job: PaddleJob, clock: Clock, with_others: bool = True
 ) -> Training | None:
-    """The progress in the first worker's log; None if the job is not running."""
+    """The progress in worker 0's log, or else in the status; None if the job does not run."""
     if job.status.phase not in READ_PHASES or Role.WORKER not in job.spec.roles:
         return None
     try:
@@ -122,7 +123,7 @@ class TrainingReader:
         self._last: Training | None = None
 
     def read(self, job: PaddleJob) -> Training | None:
-        """The training, at most a few seconds old; a checkpoint that was seen once stays."""
+        """The training, some seconds old at most; keeps a checkpoint seen in the attempt."""
         key = (job.uid, job.status.attempt, job.status.phase)
         last = self._last
         is_slow = last and (last.problem or last.silent_seconds > SILENT_SECONDS)
@@ -158,14 +159,14 @@ def _of_status(known: TrainingProgress) -> Progress:
 
 
 def _read_lines(client: Client, job: PaddleJob, worker: int, *counts: int) -> list[Line]:
-    """The last lines of a worker, as many as the first of these counts that `read_tail` reads."""
+    """The last lines of a worker. If the lines are too long, the next of `counts` is tried."""
     path = log_path(job.namespace, pod_name(job.name, Role.WORKER, worker))
     container = trainer_name(job.spec.roles[Role.WORKER].pod_spec)
     return read_lines(read_tail(client, path, container, counts))
 
 
 def _first_silent(client: Client, job: PaddleJob, lines: list[Line]) -> FirstSilent:
-    """Finds out who stopped first among the workers that wrote while the first one did."""
+    """Find the worker that stopped first, among those that wrote while worker 0 still did."""
 
     def last_time(worker: int) -> datetime | None:
         try:

@@ -1,4 +1,4 @@
-"""A collection as it changes: listed, then watched, and listed again when the watch breaks."""
+"""Follows a collection: lists it, watches it, and lists it again if the watch breaks."""
 
 import random
 import threading
@@ -20,7 +20,7 @@ MAX_PAUSE_SECONDS = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An object that exists, or is deleted if `is_gone`. `SYNCED` follows each list."""
+    """An object that exists, or that is deleted if `is_gone`. `SYNCED` ends each list."""
 
     obj: Raw
     is_gone: bool = False
@@ -43,7 +43,7 @@ class Watch:
         self._closed = threading.Event()
         self._known: dict[str, Raw] = {}
         self.trouble: ApiError | None = None
-        """The outage that is being waited out. Any thread may read it."""
+        """The present outage, None without one. Any thread may read it."""
         self._lock = threading.Lock()
         """Guards _stream."""
         self._stream: Stream | None = None
@@ -129,7 +129,7 @@ def _check(event: Raw) -> Raw:
 
 
 class Keeper:
-    """A copy of a collection, kept up to date by a thread of its own while it is entered."""
+    """A copy of a collection, kept up to date by its own thread inside a `with` block."""
 
     def __init__(self, watch: Watch, changed: threading.Event) -> None:
         self._watch = watch
@@ -158,7 +158,7 @@ class Keeper:
 
     @property
     def trouble(self) -> ApiError | None:
-        """Why the copy may be old: an outage, until it is over."""
+        """The present outage, because of which the copy can be old; None without one."""
         return self._watch.trouble
 
     def _run(self) -> None:

@@ -34,9 +34,7 @@ LANGUAGES = ("en", "zh")
 
 
 def build_app(session: Session, namespace: str, language: str) -> Starlette:
-    """The application; `namespace` is empty for all namespaces; `language` is the page's first
-    language.
-    """
+    """The application. An empty `namespace` means all; the page's default is `language`."""
     return _App(session, namespace, language).build()
 
 
@@ -155,7 +153,7 @@ def _where(request: Request) -> tuple[str, str]:
 def _workers(body: Raw) -> int:
     workers = body.get("workers")
     if not isinstance(workers, int) or isinstance(workers, bool) or workers < 0:
-        raise Usage("the number of workers is not a number")
+        raise Usage("the number of workers must be a whole number, 0 or more")
     return workers
 
 

@@ -123,7 +123,7 @@ def _event(event: Raw) -> dict[str, Any]:
 
 
 def _roles(job: PaddleJob) -> list[dict[str, Any]]:
-    """For each role, how many of its pods run, and how many there should be."""
+    """For each role, how many pods it should have, how many run, and its accelerators."""
     return [
         {
             "role": role.value,

@@ -27,7 +27,7 @@ class Door:
         self._is_closed = False
 
     def open(self, url: str) -> None:
-        """Open the user's browser on the address. Raises OSError where no file can be written."""
+        """Write the file and open it in the browser; nothing after `close`. Raises OSError."""
         with self._lock:
             if self._is_closed:
                 return
@@ -38,7 +38,7 @@ class Door:
         threading.Thread(target=webbrowser.open, args=(path.as_uri(),), daemon=True).start()
 
     def close(self) -> None:
-        """Remove the file: the browser has come, or the server ends."""
+        """Remove the file. Called after the browser opened the page, or when the server ends."""
         with self._lock:
             self._is_closed = True
             if self._path is not None:

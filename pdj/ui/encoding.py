@@ -29,7 +29,7 @@ def clean_text(text: str) -> str:
 
 
 def describe_problem(error: Exception) -> dict[str, str]:
-    """The page's message about a failure: its kind, and the original error text."""
+    """The page's message about a failure: the kind of failure, and the original error text."""
     shown = error.for_shell if isinstance(error, Problem) else str(error)
     text = error.message if isinstance(error, errors.ApiError) else shown
     return {"type": "problem", "kind": _kind(error), "text": text}

@@ -1,6 +1,6 @@
 """The feeds of the page: the jobs, one job, its log. One thread reads a feed; `close` ends it.
 
-`take` waits a moment for news; its result may be empty. It raises ApiError and Problem.
+`take` waits a moment for messages; it can return none. It raises ApiError and Problem.
 """
 
 import threading
@@ -37,14 +37,14 @@ TAKE_SECONDS = 0.25
 TAIL_LINES = 2000
 MAX_LOGS = 64
 MAX_CHARACTERS = 8192
-"""The most characters of a line: a browser cannot show more."""
+"""The most characters of a log line that the page gets."""
 
 
 class Feed(Protocol):
-    """A source of news."""
+    """A source of messages for the page."""
 
     def take(self) -> list[Message]:
-        """The news."""
+        """The new messages; empty if there are none after a moment."""
 
     def close(self) -> None:
         """End the feed."""
@@ -75,7 +75,7 @@ class JobsFeed:
         self._keeper = Keeper(Watch(client, jobs_path(namespace), {}), self._changed)
         self._trouble = _Trouble()
         self._shown: dict[str, str] | None = None
-        """The version of each job that was sent to the page."""
+        """The version of each job that was sent to the page; None before the first list."""
         self._keeper.__enter__()
 
     def take(self) -> list[Message]:

@@ -1,7 +1,7 @@
 """Lets in only the browser that opened the printed address, and only requests of this server's
 page.
 
-The address holds a token that is good for one visit, and is exchanged for a cookie and a key. A
+The address contains a token that works once, and is exchanged for a cookie and a key. A
 browser sends the cookie to every port of this machine, so the cookie gives access to the page only.
 The page's requests also need the key, which it keeps where no page of another port can read it.
 Every request with another Host (a name that somebody has pointed at this machine) or another Origin
@@ -42,9 +42,9 @@ _OWN_SITES = (None, "same-origin", "none")
 
 
 class Guard:
-    """Wraps the application. `token` is what the printed address holds.
+    """Wraps the application. `token` is the one in the printed address.
 
-    `on_enter` is called when the browser has opened the address.
+    `on_enter` is called when a browser first opens the address.
     """
 
     def __init__(self, app: ASGIApp, port: int, on_enter: Callable[[], None]) -> None:
@@ -85,14 +85,14 @@ class Guard:
         return hmac.compare_digest(given.encode(), self._secret.encode())
 
     def _has_key(self, request: Request) -> bool:
-        """Whether the request has the key. The page itself needs none: it has no secrets."""
+        """Whether the request has the key, or needs none: the page's files have no secrets."""
         given = request.headers.get(KEY_HEADER, "")
         is_page = not request.url.path.startswith("/api/")
         return is_page or hmac.compare_digest(given.encode(), self._key.encode())
 
     def _enter(self, token: str, is_session: bool) -> Response:
-        """Exchange the token, once, for the cookie and the key. The key is after `#`, which
-        browsers do not send.
+        """Exchange the token for the cookie and the key: once, or again for a browser that has the
+        cookie. The key is after `#`, because browsers do not send that part to any server.
         """
         is_right = hmac.compare_digest(token.encode(), self.token.encode())
         if not is_session and (self._is_entered or not is_right):

@@ -1,4 +1,4 @@
-"""Describes a job as a row of the list; also texts that several parts of the page share.
+"""Describes a job as a row of the list, and has texts that several parts of the page share.
 
 Every job gets a row, whatever its version.
 """

@@ -1,7 +1,7 @@
 """When each pod of a job waited, started, ran and ended, including pods that are gone.
 
-Existing pods are described by their status, earlier pods of the same name by their Events, as long
-as the cluster keeps them, and by the failure records. Pure.
+Existing pods are described by their status. Pods that are gone are described by the failure records
+and by their Events, as long as the cluster keeps these. Pure.
 """
 
 import math
@@ -18,9 +18,9 @@ from pdj.ui.rows import failure_text, seconds
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One pod, from its creation on. A time is None if it is unknown or has not come yet.
+    """One pod, from its creation on. A time is None if it is unknown or still to come.
 
-    `ending` says what ended it, empty after a success; `state` is the pod's state.
+    `ending` says why it failed, empty after a success; `state` is the pod's state.
     """
 
     pod: str
@@ -47,8 +47,9 @@ def runs_of(picture: JobPicture, events: tuple[Raw, ...]) -> dict[str, list[Run]
 
 
 def _ended_by(run: Run, following: Run) -> Run:
-    """The run, ended at the latest when the next pod of its name was created: its record may be
-    lost.
+    """The run, ended no later than the next pod of its name was created.
+
+    Its recorded end can be missing, or be that of another pod.
     """
     begin = following.created or 0.0
     if run.finished is not None and run.finished <= begin:
@@ -93,7 +94,7 @@ def _past_runs(picture: JobPicture, events: tuple[Raw, ...]) -> Iterator[Run]:
 def _told_by_events(
     picture: JobPicture, events: tuple[Raw, ...]
 ) -> dict[str, list[dict[str, float]]]:
-    """For each pod that is gone, by name: the time of the first Event with each reason."""
+    """For each name, the pods that are gone: the times of each one's first Events by reason."""
     there = {uid_of(raw) for raw in picture.pods}
     told: dict[str, dict[str, dict[str, float]]] = {}
     for event in events:
@@ -112,7 +113,7 @@ def _by_time(picture: JobPicture) -> list[tuple[float, Failure]]:
 def _take_failure(
     failures: list[tuple[float, Failure]], moments: dict[str, float], until: float
 ) -> tuple[float, Failure] | None:
-    """Take the record of this pod's end from the list, and drop all records before it.
+    """Remove the record of this pod's end, and all before it, from the list, and return it.
 
     Each record is used once, because times are whole seconds, and a pod can start in the second in
     which its predecessor of the same name ended. None if the record is gone: old ones are dropped.

@@ -1,4 +1,4 @@
-"""The process that serves the page: a port of loopback, a browser, and Ctrl-C."""
+"""Serves the page on a loopback port until Ctrl-C, and opens it in a browser."""
 
 import logging
 import os
@@ -23,8 +23,9 @@ PORT = 8470
 
 
 class _Server(uvicorn.Server):
-    """Prints its address once it handles signals, and ends soon even if the cluster does not
-    answer.
+    """Calls `announce` when it serves and handles signals.
+
+    After a signal it ends within 2 * STOP_SECONDS, even if the cluster does not answer.
     """
 
     def __init__(
@@ -35,12 +36,12 @@ class _Server(uvicorn.Server):
         self._end = end
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve."""
+        """Begin to serve, then announce it."""
         await super().startup(sockets)
         self._announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End after a signal."""
+        """Stop serving after a signal; if that takes too long, end the process."""
         end = threading.Timer(2 * STOP_SECONDS, self._give_up)
         end.daemon = True
         end.start()
@@ -83,7 +84,7 @@ def _announce(session: Session, url: str, door: Door) -> None:
 
 
 def _listen(wanted: int | None) -> socket.socket:
-    """A socket on the requested port; else on the usual one, or on any if that is taken."""
+    """A socket on the requested port. Without one, on the usual port, or on any if it is taken."""
     try:
         return socket.create_server((ADDRESS, PORT if wanted is None else wanted))
     except OSError as error:

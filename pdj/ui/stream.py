@@ -1,4 +1,4 @@
-"""A feed as an HTTP answer: a line of JSON for each message, until the reader has gone."""
+"""A feed as an HTTP answer: a line of JSON for each message, until the browser disconnects."""
 
 import threading
 from collections.abc import Callable
@@ -16,11 +16,11 @@ MAX_FEEDS = 100
 HEADERS = [(b"content-type", b"application/x-ndjson; charset=utf-8")]
 Result = TypeVar("Result")
 BEAT = b"\n"
-"""Sent when there is no news, so that the page knows that this process is alive."""
+"""Sent if there is no message: the page then knows that this process is alive."""
 
 
 class Stream:
-    """An answer that streams a feed. `open_feed` may block, as may everything in a feed."""
+    """An answer that streams a feed. `open_feed` and the feed are allowed to block."""
 
     limiter: CapacityLimiter | None = None
 
@@ -47,7 +47,7 @@ class Stream:
             while True:
                 await _send(send, await self._in_thread(feed.take))
         finally:
-            # In a thread of its own: a silent cluster would keep the command from ending.
+            # In its own thread, because a silent cluster would keep the command from ending.
             threading.Thread(target=feed.close, daemon=True).start()
 
     async def _in_thread(self, call: Callable[[], Result]) -> Result:

@@ -36,7 +36,7 @@ _ENDS: dict[str, str] = {Phase.COMPLETED: "done", Phase.FAILED: "broken"}
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A span of time; `end` is None if it goes on."""
+    """A period of time; `end` is None if it goes on."""
 
     start: float
     end: float | None
@@ -46,13 +46,13 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Bars in one row. `kind` is phases, attempts or pod; `name` the pod's."""
+    """Bars in one row. `kind` is phases, attempts or pod; `name` is a pod's name, or empty."""
 
     kind: str
     bars: list[Bar]
     name: str = ""
     marks: list[tuple[float, str]] = field(default_factory=list)
-    """The ends of attempts or of the pod: time and cause of each."""
+    """Time and cause of each end of an attempt, or of a run of the pod."""
 
 
 def draw_timeline(picture: JobPicture, events: tuple[Raw, ...]) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _phases(job: PaddleJob, points: list[tuple[float, str]]) -> Iterator[Bar]:
 def _points(
     job: PaddleJob, runs: list[Run], events: tuple[Raw, ...]
 ) -> Iterator[tuple[float, str]]:
-    """The known times at which a phase began."""
+    """The known times at which a phase began, with that phase; unsorted."""
     yield job.created_at.timestamp(), Phase.PENDING
     for event in events:
         if (event.get("involvedObject") or {}).get("uid") == job.uid:
@@ -167,9 +167,7 @@ def _attempts(job: PaddleJob, runs: list[Run]) -> Iterator[Bar]:
 
 
 def _begin(runs: list[Run], begin: float, end: float | None) -> float:
-    """When the first pod of the attempt after this moment was created; the moment itself if
-    unknown.
-    """
+    """When the first pod after `begin` (and before `end`) was created; `begin` if unknown."""
     return min((run.created or begin for run in runs if _is_within(run, begin, end)), default=begin)
 
 

@@ -1,4 +1,4 @@
-// The actions on a job: each asks for confirmation, and only users who may do it see it.
+// The actions on a job. Each asks for confirmation, and only users with the right to it see it.
 
 import { el, setText, show } from './dom.js';
 import { t } from './i18n.js';
@@ -6,7 +6,7 @@ import { post } from './net.js';
 
 const ENDED = ['Completed', 'Failed'];
 
-/** The actions that make sense for a job now and that its user may take. */
+/** The actions that make sense for a job now and that the user has the right to. */
 export function possible(job, rights) {
   const isOver = ENDED.includes(job.row.phase) || job.deleting;
   const names = [];

@@ -22,13 +22,13 @@ function fill(node, attributes, children) {
   return node;
 }
 
-/** Replace what an element holds. */
+/** Replace the children of an element. */
 export function show(node, ...children) {
   node.replaceChildren(...children.flat().filter((each) => each !== null && each !== undefined && each !== false));
   return node;
 }
 
-/** A sentence in which `words` are code. */
+/** The nodes of a sentence, with each part between backquotes as code. */
 export const words = (text) => text.split('`').map((part, at) => (at % 2 ? el('code', {}, part) : part));
 
 /** Set a text only if it has changed, so that a selection in it stays. */

@@ -125,7 +125,7 @@ export class JobView {
     }
   }
 
-  /** What the user may do; requested once for each job, as rights seldom change. */
+  /** Ask for the user's rights: once for each job, because rights seldom change. */
   async ask() {
     this.asked = true;
     try {
@@ -157,7 +157,7 @@ export class JobView {
     drawActions(this.actions, this.job, this.rights, this.path, (text) => this.did(text));
   }
 
-  /** Show for a while that an action is done, unless the feed has reported the job's deletion. */
+  /** Show for some seconds that an action is done, unless the feed has reported that the job is gone. */
   did(text) {
     if (this.isMissing) return;
     const said = el('p', { class: 'notice good' }, text);

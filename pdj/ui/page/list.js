@@ -132,7 +132,7 @@ export class ListView {
     tick();
   }
 
-  /** Put the rows in order, moving only those that stand elsewhere. */
+  /** Put the rows in order; move only those that are in the wrong place. */
   place(shown) {
     const wanted = new Set(shown.map((row) => row.uid));
     for (const [uid, held] of this.nodes) {

@@ -1,4 +1,4 @@
-// The log of all pods, following. Lines are text, whatever is in them.
+// The log of all pods, which follows new lines. Lines are shown as text, never as HTML.
 
 import { el, setText, show } from './dom.js';
 import { t } from './i18n.js';
@@ -47,7 +47,7 @@ export class LogView {
       this.lines, this.note);
   }
 
-  /** The pods among which to choose. */
+  /** Offer these pods for choice. */
   know(pods) {
     const names = [...new Set(pods.map((pod) => `${pod.role}/${pod.index}`))];
     if (names.join() === this.pods) return;

@@ -8,7 +8,7 @@ let key = brought;
 try {
   if (brought) localStorage.setItem('key', brought);
   key ||= localStorage.getItem('key');
-} catch { /* a browser that keeps nothing: this tab alone has it */ }
+} catch { /* a browser that keeps nothing: only this tab has the key */ }
 if (brought) history.replaceState(null, '', '/');
 
 /** A request's failure, in the words of the server that refused it. */
@@ -25,7 +25,7 @@ async function answer(response) {
   let problem = { kind: response.status === 403 ? 'session' : 'other', text };
   try {
     problem = JSON.parse(text);
-  } catch { /* no JSON: the guard's own word */ }
+  } catch { /* no JSON: the guard's text */ }
   throw new Refused(problem.kind, problem.text);
 }
 
@@ -47,7 +47,7 @@ export const post = (path, body) => send(path, {
 
 /**
  * Follows a feed while it is wanted and the page is visible; starts again when it breaks.
- * `take` gets each message. After a problem that waiting does not solve, it waits for `again`.
+ * `take` gets each message. After a problem that waiting does not solve, the feed waits for `again`.
  */
 export class Feed {
   constructor(path, take) {

@@ -7,7 +7,7 @@ const MAX_POINTS = 400;
 const WIDTH = 160;
 const HEIGHT = 32;
 
-/** The losses of one attempt by step; it starts over when the steps do. */
+/** The losses of one attempt by step; cleared if the attempt changes or the step falls. */
 export class Losses {
   constructor() {
     this.points = [];
@@ -34,7 +34,7 @@ export class Losses {
   }
 }
 
-/** Draw it into `node`; nothing if the job does not run. */
+/** Draw the training into `node`, which is hidden if there is none. */
 export function drawTraining(node, training, losses) {
   node.hidden = !training;
   if (!training) return;
