@@ -44,7 +44,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding about a job or another object; one that `is_in_the_way` stops the migration."""
+    """A finding about an object; the migration stops if it `is_in_the_way` (unless --anyway)."""
 
     job: str
     text: str
@@ -93,7 +93,7 @@ def find_strays(jobs: Sequence[Raw], deployments: Sequence[Raw]) -> Iterator[Fin
 
 
 def find_owners(deployments: Sequence[Raw], crds: Sequence[Raw]) -> Iterator[Finding]:
-    """Tools that installed the former operator and may delete it later.
+    """Tools that installed the former operator and can delete it later.
 
     They would delete the CRD and with it all jobs, and this operator's Deployment, which has the
     same name.
@@ -204,8 +204,8 @@ def plan_stop(deployments: Sequence[Raw], files: Files) -> list[Step]:
 def plan_lifts(jobs: Sequence[Raw]) -> list[Step]:
     """For each job with the former operator's finalizer, a step that removes only this finalizer.
 
-    The step fails if the job's finalizers have changed. A job that keeps the finalizer cannot be
-    deleted after that operator is gone.
+    The step fails if the finalizer has moved in the job's list. A job that keeps the finalizer
+    cannot be deleted after that operator is gone.
     """
     return [_plan_lift(job) for job in jobs if _is_held(job)]
 

@@ -15,7 +15,7 @@ _WORD = re.compile(r"[^\s;&|()]+|[;&|]|\n")
 
 @dataclass(frozen=True)
 class Part:
-    """One role: `pod` is the pod spec in its template, at `place`; `spec` is the whole job's."""
+    """One role. `pod` is the pod spec in its template, at `place`; `spec` is the job's spec."""
 
     role: str
     place: Place

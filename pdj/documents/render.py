@@ -58,7 +58,7 @@ def render(job: Raw, now: datetime, around: Surroundings | None = None) -> list[
 
 
 def _wait(plan: Plan) -> float:
-    """Seconds for which the operator would delay the pods, because the user may still create a
+    """Seconds for which the operator would delay the pods, because the user can still create a
     PodGroup.
     """
     seconds = plan.requeue_after or 0.0

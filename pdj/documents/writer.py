@@ -1,7 +1,7 @@
 """Writes YAML that kubectl reads as the same values.
 
 PyYAML alone would write the texts `1e-3`, `08` and `y` without quotes, because it reads them as
-text. kubectl reads something else.
+text. kubectl would read two numbers and true.
 """
 
 from collections.abc import Iterable

@@ -63,7 +63,7 @@ NOT_SET_UP = Text(
 SILENT = Text(
     "Every pod runs, but the first worker has written nothing for a while: the training may hang.",
     "Look at the last line of each worker with `kubectl pdj logs JOB --tail 1 --timestamps`: the "
-    "worker with the oldest one stopped first. If the training hangs, begin a new attempt with "
+    "worker with the oldest line stopped first. If the training hangs, begin a new attempt with "
     "`kubectl pdj restart JOB`. An intended pause can be announced (docs/progress.md).",
     Who.USER,
 )
@@ -260,7 +260,8 @@ TEXTS: Texts = {
         Who.ADMIN,
     ),
     Reason.NO_FREE_PORTS: Text(
-        "With intranet: Host every pod needs a port range on its node, and other jobs use all.",
+        "With intranet: Host every pod needs a port range on its node, but other jobs use all of "
+        "them.",
         "Wait for other jobs to end, use intranet: PodIP, or have --host-port-range or "
         "--host-port-share of the operator raised.",
         Who.USER,
@@ -350,7 +351,7 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.POD_FAILURE_POLICY: Text(
-        "The job has failed, because a rule of podFailurePolicy says so for this failure.",
+        "The job has failed: a rule of podFailurePolicy ends the job after such a failure.",
         "Correct the program or the rule, and submit the job again.",
         Who.USER,
     ),

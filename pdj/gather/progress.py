@@ -40,7 +40,7 @@ THREADS = 8
 SILENT_SECONDS = 60.0
 """After this long without a line the logs of the other workers are read, too."""
 SUSPICIOUS_SECONDS = 600.0
-"""After this long without a line, and without an announced pause, the training may hang."""
+"""After this long without a line, and without an announced pause, the training perhaps hangs."""
 MAX_WORKERS = 16
 TALKING = timedelta(seconds=120)
 """A worker that fell silent this long before the first worker did is not the cause."""

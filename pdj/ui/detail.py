@@ -72,7 +72,7 @@ def _training(training: Training, language: str) -> dict[str, Any]:
 
 
 def _loss(training: Training) -> float | None:
-    """The loss, if it is a number: a status may contain anything."""
+    """The loss, if it is a number: a status can contain anything."""
     metrics = {name.lower(): number for name, number in training.progress.metrics}
     try:
         loss = float(metrics["loss"])

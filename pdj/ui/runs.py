@@ -20,7 +20,7 @@ from pdj.ui.rows import failure_text, seconds
 class Run:
     """One pod, from its creation on. A time is None if it is unknown or still to come.
 
-    `ending` says why it failed, empty after a success; `state` is the pod's state.
+    `ending` says how it ended, empty after a success or if unknown; `state` is the pod's state.
     """
 
     pod: str
@@ -132,7 +132,7 @@ def _past_run(
 ) -> Run:
     scheduled, started = moments.get("Scheduled"), moments.get("Started")
     if scheduled is not None and started is not None:
-        scheduled = min(scheduled, started)  # `started` may be in whole seconds only
+        scheduled = min(scheduled, started)  # `started` can be in whole seconds only
     finished = moments.get("Killing") or end
     ending = ""
     if ended is not None:

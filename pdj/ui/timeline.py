@@ -86,7 +86,7 @@ def _chosen(pods: dict[str, list[Run]]) -> list[tuple[str, list[Run]]]:
 def _phases(job: PaddleJob, points: list[tuple[float, str]]) -> Iterator[Bar]:
     """A bar from each change of the phase to the next."""
     end = seconds(job.status.completion_time)
-    first, *later = points  # the job may have ended in the second of its creation
+    first, *later = points  # perhaps the job ended in the second of its creation
     points = [first, *(point for point in later if end is None or point[0] < end)]
     phase = job.status.phase
     if phase and phase not in TERMINAL_PHASES and points[-1][1] != phase:

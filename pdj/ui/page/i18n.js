@@ -6,7 +6,7 @@ const WORDS = {
     allNamespaces: 'all namespaces', all: 'All', phase: 'Phase', again: 'Try again', loading: 'Loading…',
     noMatch: 'No job matches.', clear: 'Clear the filters', noJobs: 'There are no jobs yet.',
     noJobsIn: (name) => `There are no jobs in namespace ${name} yet.`, submitOne: 'Submit one; it shows up here at once:',
-    more: (count) => `${count} more jobs are not shown: search for the one you want`, back: 'All jobs', missing: 'There is no such job (yet).',
+    more: (count) => `${count} more not shown: search for the one you want`, back: 'All jobs', missing: 'There is no such job (yet).',
     deleted: 'This job has been deleted. This page shows its last known state.', attempt: (n) => `attempt ${n}`,
     created: 'created', ran: 'ran for', runs: 'runs for', waits: 'waits for', ago: (time) => `${time} ago`,
     why: 'Why', since: 'since', next: 'Next', who: 'Who', said: 'Operator', timeline: 'Timeline',
