@@ -10,4 +10,4 @@ class BuildError(LocalClusterError):
 
 
 class StartError(LocalClusterError):
-    """A component died or was not ready in time; the text may end with its last log lines."""
+    """A component died or was not ready in time; usually the text ends with its last log lines."""

@@ -1,5 +1,5 @@
-"""Locks between processes, held through an open file: when the holder ends, for whatever reason,
-the lock is released.
+"""Locks between processes, held through an open file. The kernel releases the lock when the process
+that holds it ends, for whatever reason.
 """
 
 import os
@@ -7,18 +7,18 @@ from pathlib import Path
 
 
 class FileLock:
-    """An advisory lock on a file. The file stays; it has the last holder's pid, for messages."""
+    """An advisory lock on a file. The file stays, and contains the pid of its last holder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor: int | None = None
 
     def acquire(self, wait: bool = True) -> bool:
-        """Take the lock; waits for as long as the holder keeps it.
+        """Take the lock and return True; by default wait until it is free.
 
-        Without `wait`, returns False if another process, or another lock of this process, holds it.
+        Without `wait`, return False if another process, or another FileLock object, holds it.
         """
-        import fcntl  # here, so that other systems reach the message that this needs Linux
+        import fcntl  # not at the top: other systems must reach the message that this needs Linux
 
         self.path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -33,8 +33,8 @@ class FileLock:
         return True
 
     def is_held(self) -> bool:
-        """Whether anybody holds the lock. To find out, this takes it for a moment, which others may
-        notice.
+        """Whether anybody holds the lock. The check itself takes the lock for a moment, so an
+        `acquire(wait=False)` at the same time can fail.
         """
         import fcntl
 
@@ -42,7 +42,7 @@ class FileLock:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError):
             return False
-        try:  # shared, so that others may ask at the same time
+        try:  # shared, so that several processes can check at the same time
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
@@ -51,13 +51,13 @@ class FileLock:
         return False
 
     def release(self) -> None:
-        """Give the lock back; harmless when it is not held."""
+        """Release the lock, if this object holds it."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
     def holder_pid(self) -> int | None:
-        """The pid that the last holder wrote; it may have ended if the lock is free."""
+        """The pid of the last holder, whose process can have ended; None if there was no holder."""
         try:
             return int(self.path.read_text())
         except (OSError, ValueError):

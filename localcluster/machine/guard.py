@@ -1,12 +1,15 @@
-"""Runs one command, and ends its processes when the process that started the guard has ended.
+"""Runs one command, and stops it when the process that started the guard ends.
 
 Run as a program: `python -I -S guard.py <lifeline> <grace seconds> <command> ...`. The lifeline is
-a socket whose other end only the starting process holds. When that process ends, even by SIGKILL,
-the guard stops the command: SIGTERM, the grace, SIGKILL. The guard adopts orphaned descendants and
-kills those too. If the guard itself is killed, the kernel kills the command. First the guard writes
-the command's pid into the lifeline; its own exit code is the command's (128 + n after signal n). It
-has one thread: the kernel ties a parent-death signal to the thread that forked. The program imports
-nothing of this project; other modules may import its functions.
+the descriptor of a socket; only the starting process has the other end. When that process ends,
+even by SIGKILL, the guard stops the command: SIGTERM, then SIGKILL after the grace period, or only
+SIGKILL if that is 0. The guard adopts the command's orphaned descendants, and kills them after the
+command. If the guard is killed, the kernel kills the command, but not its descendants.
+
+The guard first writes the command's pid into the lifeline. Its exit code is that of the command
+(128 + n after signal n). It has one thread, because the kernel sends a parent-death signal when the
+thread that forked ends. The program imports nothing of this project, but other modules can import
+its functions.
 """
 
 import contextlib
@@ -21,7 +24,7 @@ from pathlib import Path
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 CANNOT_EXECUTE = 127
-# Only the lifeline and the command's own end stop the guard.
+# The guard ends only when the lifeline is closed or the command ends.
 IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 NOT_TO_RESET = {signal.SIGKILL, signal.SIGSTOP}
 
@@ -45,7 +48,7 @@ def main(arguments: list[str]) -> int:
 
 
 def command_line(lifeline: int, grace_seconds: float = 0.0) -> list[str]:
-    """The prefix that runs a command under a guard with this lifeline."""
+    """The words to put before a command so that it runs under a guard with this lifeline."""
     return [sys.executable, "-I", "-S", __file__, str(lifeline), str(grace_seconds)]
 
 
@@ -57,8 +60,8 @@ def become_subreaper() -> None:
 def die_with_parent(parent: int) -> None:
     """Have the kernel kill this process when the parent's thread that forked it ends.
 
-    `parent` is the parent's process id as this process sees it; if it is already gone, this
-    process ends at once, since no signal would come any more.
+    `parent` is the parent's process id as this process sees it. If the parent has already ended,
+    this process ends at once, because the kernel would send no signal.
     """
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -66,7 +69,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def exit_code(wait_status: int) -> int:
-    """The code that a wait status stands for: 128 + n for signal n."""
+    """The exit code of a process with this wait status: 128 + n for signal n."""
     code = os.waitstatus_to_exitcode(wait_status)
     return code if code >= 0 else 128 - code
 
@@ -83,7 +86,7 @@ def _spawn(command: list[str]) -> int:
         return child
     try:
         die_with_parent(guard)
-        # Signals that Python, nohup or our starter ignores would stay ignored after exec.
+        # Signals that Python, nohup or the starting process ignores would stay ignored after exec.
         for number in signal.valid_signals() - NOT_TO_RESET:
             signal.signal(number, signal.SIG_DFL)
         os.execvp(command[0], command)
@@ -93,7 +96,7 @@ def _spawn(command: list[str]) -> int:
 
 
 def _stop(command: int, grace_seconds: float) -> None:
-    """Stop the command if it still runs: SIGTERM, the grace, SIGKILL."""
+    """Stop the command (a pidfd) if it still runs; without a grace period by SIGKILL only."""
     for number, seconds in ((signal.SIGTERM, grace_seconds), (signal.SIGKILL, None)):
         if select.select([command], [], [], 0)[0]:
             return
@@ -103,7 +106,7 @@ def _stop(command: int, grace_seconds: float) -> None:
 
 
 def kill_descendants() -> None:
-    """Kill children until none is left; their orphans become our children and are killed too."""
+    """Kill children until none is left; a subreaper's are all descendants, as it adopts orphans."""
     while True:
         for pid in _children():
             with contextlib.suppress(ProcessLookupError):

@@ -1,7 +1,7 @@
 """Handles for the processes of a cluster.
 
-Every process runs under a guard, so it ends with the process that holds its object, however that
-ends. The methods may be called from any thread, but not by two at the same time.
+Every command runs under a guard, which stops it when the process that created the `Process` object
+ends, for whatever reason. Any thread can call the methods, but not two threads at the same time.
 """
 
 import os
@@ -22,7 +22,9 @@ KILL_DEADLINE_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Command:
-    """A command to run. When the owner is gone, SIGKILL follows SIGTERM after `grace_seconds`."""
+    """A command to run. When the process that started it ends, the guard sends the command SIGTERM,
+    and SIGKILL after `grace_seconds`; only SIGKILL if that is 0.
+    """
 
     name: str
     arguments: list[str]
@@ -50,7 +52,7 @@ class Process:
                 stdout=log,
                 stderr=log,
                 pass_fds=[theirs.fileno()],
-                start_new_session=True,  # Ctrl-C is for the owner alone
+                start_new_session=True,  # Ctrl-C must reach only the process that starts this
             )
         self.pid = self._read_pid()
 
@@ -62,7 +64,7 @@ class Process:
 
     @property
     def is_running(self) -> bool:
-        """Whether the command still runs."""
+        """Whether the command, or its guard, still runs."""
         return self._guard.poll() is None
 
     @property
@@ -71,14 +73,15 @@ class Process:
         return self._guard.poll()
 
     def signal(self, number: signal.Signals) -> None:
-        """Send the command itself a signal, such as SIGSTOP or SIGKILL."""
+        """Send a signal to the command alone, not to its descendants, unless it has ended."""
         if self.is_running:
             os.kill(self.pid, number)
 
     def stop(self, grace_seconds: float = 0.0) -> None:
-        """End the command and all its descendants; return when they are gone.
+        """Stop the command and its descendants, and wait until the guard has ended.
 
-        With a grace, SIGTERM comes first; after it the guard stops them as when the owner ends.
+        With `grace_seconds`, the command first gets SIGTERM and this time to end. Then the guard
+        stops it, as it does when this process ends. A guard that takes too long is killed.
         """
         if grace_seconds:
             self.signal(signal.SIGTERM)
@@ -89,7 +92,7 @@ class Process:
             self._guard.wait()
 
     def last_log_lines(self, count: int = LAST_LINES) -> str:
-        """The end of its log."""
+        """The last `count` lines of the command's log file."""
         return "\n".join(self.command.log.read_text(errors="replace").splitlines()[-count:])
 
     def raise_if_dead(self) -> None:
@@ -114,32 +117,28 @@ class Process:
 
 
 class ProcessGroup(dict[str, Process]):
-    """The started processes by name, in start order.
-
-    `start` adds one, and `stop` removes it.
-    """
+    """The started processes by name, in start order, until `stop` removes them."""
 
     def start(self, command: Command) -> None:
-        """Start it under its name, unless it runs."""
+        """Start the command, unless a process of its name is running. Raises StartError."""
         process = self.get(command.name)
         if process is None or not process.is_running:
             self.stop(command.name)
             self[command.name] = Process(command)
 
     def stop(self, name: str, grace_seconds: float = 0.0) -> None:
-        """Stop it if it was started; `dead` does not list it then."""
+        """Stop the process of this name, if there is one, and remove it from the group."""
         process = self.pop(name, None)
         if process is not None:
             process.stop(grace_seconds)
 
     def dead(self) -> list[str]:
-        """The processes that ended without `stop`."""
+        """The names of the processes that ended without a call of `stop`."""
         return [name for name, process in self.items() if not process.is_running]
 
     def wait_for(self, name: str, is_ready: Callable[[], bool], deadline: float) -> None:
-        """Wait for a condition while all processes stay alive. Raises StartError.
-
-        The deadline is on the monotonic clock.
+        """Wait until process `name` is ready. Raises StartError at the deadline, which is on the
+        monotonic clock, or if any process of the group ends first.
         """
         while not is_ready():
             for process in self.values():

@@ -20,9 +20,10 @@ def run_to_end(
     folder: Path | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> tuple[int, str]:
-    """Run a command and report the elapsed time now and then; return its exit code and output.
+    """Run a command and report the elapsed time every 10 seconds; return its exit code and output
+    (stdout and stderr together).
 
-    It runs under a guard, so it ends with this process, or when the wait is interrupted.
+    It runs under a guard, which kills it if this process ends or the wait is interrupted.
     """
     started = clock.monotonic()
     lifeline, theirs = socket.socketpair()

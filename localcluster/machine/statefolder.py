@@ -1,7 +1,7 @@
-"""The private folder of a cluster: claimed by a lock, so that no two clusters share one.
+"""The private folder of a cluster, claimed by a lock so that no two clusters use the same folder.
 
-A claimed folder may contain files of a killed run. They are removed before the next start. Each run
-has a subfolder of its own, because processes of the killed one may still be ending.
+`claim` removes the files of a former run that was killed. Each run has a subfolder of its own,
+because processes of a killed run perhaps have not ended yet.
 """
 
 import os
@@ -30,12 +30,14 @@ def folder_of(name: str) -> Path:
 
 
 def name_of(folder: Path) -> str:
-    """The name of a state folder's cluster; empty if the cluster has no name."""
+    """The name of the cluster with this state folder; empty if the cluster has no name."""
     return folder.name if folder == folder_of(folder.name).absolute() else ""
 
 
 class StateFolder:
-    """A claimed folder for all files of the cluster. Release it at the end."""
+    """A claimed folder for all files of a cluster, until `release`. `run` is this run's subfolder;
+    `images` has the table of images that are added while it runs, if the cluster has a name.
+    """
 
     def __init__(self, path: Path, lock: FileLock, is_temporary: bool) -> None:
         self.path = path
@@ -44,14 +46,13 @@ class StateFolder:
         self.run = Path(tempfile.mkdtemp(prefix=RUN_PREFIX, dir=path))
         self.logs = path / "logs"
         self.logs.mkdir()
-        # The table of images added while it runs; a cluster without a name has none.
         self.images = [path / IMAGES] if name_of(path) else []
         for table in self.images:
             table.touch(0o600)
 
     def release(self) -> None:
-        """Remove this run's files. A temporary folder is removed entirely; a named one keeps its
-        logs.
+        """Remove a temporary folder; of another folder only `run`: its other files stay, such as
+        the logs.
         """
         try:
             remove_tree(self.path if self._is_temporary else self.run)
@@ -60,11 +61,13 @@ class StateFolder:
 
 
 def claim(path: Path | None) -> StateFolder:
-    """Claim this folder, or a new temporary one; raises LocalClusterError."""
+    """Claim this folder and empty it, or claim a new temporary one and remove those of killed
+    clusters. Raises LocalClusterError if a running cluster uses the folder.
+    """
     if path is not None:
         return _claim(path, is_temporary=False)
     root = _temporary_root()
-    with FileLock(root / LOCK):  # else another's new folder, not yet locked, would seem stale
+    with FileLock(root / LOCK):  # else a folder seems stale that another process has just made
         for folder in root.glob(f"{TEMPORARY_PREFIX}*"):
             _remove_if_stale(folder)
         new = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=root))
@@ -72,7 +75,7 @@ def claim(path: Path | None) -> StateFolder:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder. Raises LocalClusterError if anything is mounted below it."""
+    """Remove what can be removed of a folder. Raises LocalClusterError if it has a mount point."""
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         mounted = Path(line.split()[4].replace("\\040", " "))
         if mounted.is_relative_to(path.absolute()):
@@ -83,7 +86,7 @@ def remove_tree(path: Path) -> None:
 def _claim(path: Path, is_temporary: bool) -> StateFolder:
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(path / LOCK)
-    # A process that checks whether the cluster runs holds the lock for a moment.
+    # Wait a little: a process that checks whether the cluster runs takes the lock for a moment.
     if not clock.wait_until(partial(lock.acquire, wait=False), ASKING_SECONDS):
         holder = lock.holder_pid()
         raise LocalClusterError(f"{path} belongs to the running cluster of process {holder}")
