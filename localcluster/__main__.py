@@ -32,8 +32,9 @@ FIELDS = {
     "host_path_root": "host_path_root",
 }
 EXPOSURE = """\
-Pods are processes of yours: run only manifests that you trust. This machine's folders are their
-image: they read what you may read, and what they write is removed with them. A hostPath volume is
+Pods are processes of yours: run only manifests that you trust. Their image is this machine's file
+system: they can read what you can read. What they write there is removed with them; it stays if it
+is on a file system mounted below /, or if this machine allows no namespaces. A hostPath volume is
 the machine's own folder, and what is written there stays; --host-path-root puts another folder in
 its place. A subPath follows symbolic links, also those that pods have made, to any folder.
 """
@@ -80,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         "--timeout",
         type=float,
         default=600,
-        help="how many seconds all objects may take to end (%(default)s)",
+        help="seconds after which to give up if objects have not ended (%(default)s)",
     )
     run.set_defaults(command=_run)
     path = "print the path of the cluster's kubeconfig"
@@ -98,7 +99,7 @@ def _add_image_commands(parser: argparse.ArgumentParser, named: argparse.Argumen
     program = "let an image name stand for a folder; pods see a copy of it as /workspace"
     new = add("add", help=program, description=program, parents=[named])
     new.add_argument("image", type=_named_folder, metavar="NAME=FOLDER")
-    packages = "packages that pip installs for this image only, besides PaddlePaddle"
+    packages = "requirements file: pip installs its packages for this image, besides PaddlePaddle"
     new.add_argument("--requirements", type=Path, metavar="FILE", help=packages)
     new.set_defaults(command=_add_image)
     old = add("remove", help="remove an image that was added", parents=[named])
@@ -129,8 +130,8 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     many: dict[str, Any] = {"action": "append"}
     capacity = "the resources of each node: cpu=8,memory=16Gi,nvidia.com/gpu=4"
     images = "image table for the nodes (repeatable)"
-    nfs = "the content of NFS volumes, as <server>/<path> (a folder of the cluster's own)"
-    host_path = "the folders that pods see as the host's (this machine's own)"
+    nfs = "a folder with the content of NFS volumes, as <server>/<path> (default: an empty one)"
+    host_path = "the folder below which hostPath volumes are looked up (default: /)"
     add("--nodes", type=_count, help=f"the number of nodes ({usual.nodes})")
     add("--capacity", type=_pairs, metavar="K=V,...", help=capacity)
     add("--label", type=_pairs, metavar="K=V", help="a label of every node (repeatable)", **many)
@@ -164,7 +165,7 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     given = {field: vars(options)[name] for name, field in FIELDS.items() if name in options}
     if "labels" in given:
         given["labels"] = {k: v for pairs in given["labels"] for k, v in pairs.items()}
-    if "images" in given:  # a daemon may read them from another folder
+    if "images" in given:  # other commands read these paths later, from other working directories
         given["images"] = [table.absolute() for table in given["images"]]
         ImageTable(given["images"])  # raises if one cannot be read
     return given
@@ -247,7 +248,7 @@ def _kubeconfig(options: argparse.Namespace) -> int:
 
 
 def _tell(text: str) -> None:
-    # Standard output is for lines that a shell may evaluate.
+    # Standard output is for lines that a shell can evaluate.
     print(text, file=sys.stderr, flush=True)
 
 

@@ -3,8 +3,8 @@
     with Cluster(ClusterConfig(nodes=1)) as cluster:
         print(cluster.kubectl("get", "nodes").stdout)
 
-Nothing of a cluster outlives the process that started it. A cluster is used from one thread at a
-time; kubectl may be called from any.
+No process of a cluster outlives the process that started it. Only one thread at a time can use a
+cluster, except `kubectl` and `client`, which any thread can use.
 """
 
 import os
@@ -59,9 +59,9 @@ class Cluster:
         self._has_network = self.config.pod_networks
 
     def start(self) -> None:
-        """Build what is missing, start, and return when every component and node is ready.
+        """Build missing binaries, start everything, and return when all is ready.
 
-        If that fails, everything is stopped again, and a LocalClusterError raised.
+        After any error, usually a LocalClusterError, everything is stopped again.
         """
         check_platform()
         self.bin_dir = ensure_binaries(self.config.report)
@@ -83,7 +83,7 @@ class Cluster:
             raise
 
     def stop_all(self) -> None:
-        """Stop nodes, then components; returns when no process is left. May be called twice."""
+        """Stop all processes, nodes first, and remove this run's files. Can be called again."""
         for name in [name for name in self._processes if name not in (*COMPONENTS, NETWORK)]:
             self._processes.stop(name)
         self._processes.stop(NETWORK)
@@ -126,7 +126,8 @@ class Cluster:
     ) -> subprocess.CompletedProcess[str]:
         """Run kubectl as administrator, or with another kubeconfig.
 
-        With `check`, a failure raises LocalClusterError with kubectl's message.
+        With `check`, a failure raises LocalClusterError with kubectl's message. After
+        `timeout_seconds` kubectl is killed and subprocess.TimeoutExpired is raised.
         """
         done = subprocess.run(
             [str(self.bin_dir / "kubectl"), *arguments],
@@ -141,15 +142,15 @@ class Cluster:
         return done
 
     def kubectl_environment(self, kubeconfig: Path | None = None) -> dict[str, str]:
-        """The environment in which kubectl, run by its path or from PATH, uses this cluster.
+        """Environment variables with which kubectl, by its path or from PATH, uses this cluster.
 
-        Temporary files of a command that runs in it are removed with the cluster.
+        Temporary files of a command with these variables are removed with the cluster.
         """
         return {
             **os.environ,
             "KUBECONFIG": str(kubeconfig or self.kubeconfig),
             "TMPDIR": str(self.folder),
-            # A cache per cluster: another one may get the same port.
+            # A cache per cluster, because a later cluster can get the same port.
             "KUBECACHEDIR": str(self.folder / "kubectl-cache"),
             "PATH": f"{self.bin_dir}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         }
@@ -160,7 +161,7 @@ class Cluster:
         return self.plane.client
 
     def get(self, path: str) -> Raw:
-        """The API server's answer to a GET of this path, as parsed JSON."""
+        """The API server's answer to a GET of this path, as parsed JSON. Raises ApiError."""
         return self.client.get(path)
 
     def run_beside(self, name: str, arguments: Sequence[str], folder: Path) -> Process:
@@ -173,7 +174,9 @@ class Cluster:
         return self._processes[name]
 
     def kubeconfig_for(self, namespace: str, service_account: str) -> Path:
-        """Write a kubeconfig with a token of this ServiceAccount, requested from the API server."""
+        """Write a kubeconfig with a token of this ServiceAccount for a day. Raises
+        LocalClusterError.
+        """
         account = f"/api/v1/namespaces/{namespace}/serviceaccounts/{service_account}"
         request = {"spec": {"expirationSeconds": TOKEN_SECONDS}}
         try:
@@ -184,23 +187,25 @@ class Cluster:
         return self.plane.write_kubeconfig(path, answer["status"]["token"])
 
     def log(self, name: str) -> Path:
-        """The log file of a component or a node."""
+        """The log file of a component, a node or a command of `run_beside`."""
         return self.plane.state.logs / f"{name}.log"
 
     def process(self, name: str) -> Process:
-        """The process of a component ("kube-apiserver") or node ("node-0"): its pid, signals."""
+        """The process of a component ("kube-apiserver"), node ("node-0") or `run_beside`."""
         return self._processes[name]
 
     def dead(self) -> list[str]:
-        """The components and nodes that ended without `stop`."""
+        """The names of processes that ended without `stop`, also of `run_beside` commands."""
         return self._processes.dead()
 
     def stop(self, name: str) -> None:
-        """Stop one component or node and leave it stopped: SIGTERM, some grace, SIGKILL."""
+        """Stop one component or node, with a short grace period, and leave it stopped."""
         self._processes.stop(name, STOP_GRACE_SECONDS)
 
     def start_component(self, name: str, wait: bool = True) -> None:
-        """Start a stopped or dead component (on its old port) or node; by default wait for it."""
+        """Start a stopped or dead component (on its old port), node or pods' network; by default
+        wait until it is ready. Raises StartError.
+        """
         deadline = clock.monotonic() + self.config.start_timeout_seconds
         if name in COMPONENTS:
             self.plane.start_component(name)
@@ -222,7 +227,7 @@ class Cluster:
         return self._plane
 
     def _start_network(self) -> None:
-        """Start creating the pods' network, unless it exists or is impossible here."""
+        """Start the process that creates the pods' network, unless it runs or is not wanted."""
         process = self._processes.get(NETWORK)
         if not self._has_network or (process is not None and process.is_running):
             return
@@ -232,7 +237,7 @@ class Cluster:
         self._processes.start(Command(NETWORK, arguments, self.log(NETWORK), PROJECT))
 
     def _wait_for_network(self, name: str, deadline: float) -> None:
-        """Wait until the network exists or is known to be impossible here."""
+        """Wait until the network exists, or its process has said that this machine allows none."""
         process = self._processes.get(name)
         if process is None:
             return
@@ -267,7 +272,7 @@ class Cluster:
         )
 
     def _node_config(self) -> ClusterConfig:
-        """The configuration for the nodes' processes: absolute paths, and reports are printed."""
+        """The configuration for the nodes' processes, with absolute paths and `print` as report."""
         config = self.config
         return replace(
             config,
@@ -285,6 +290,6 @@ class Cluster:
             node = self.get(f"/api/v1/nodes/{name}")
         except ApiError:
             return False
-        # A controller takes the taint off a moment later; the scheduler waits for that.
+        # A controller removes the taint a moment after Ready; no pod is scheduled before.
         taints = [taint["key"] for taint in node["spec"].get("taints", [])]
         return has_condition(node, "Ready") and NOT_READY_TAINT not in taints

@@ -1,7 +1,7 @@
 """The command lines of the control plane's components.
 
-They run in one private folder and use relative paths; etcd listens on sockets there, whose paths
-are short enough for the kernel and not accessible to other users.
+They run in one private folder and use relative paths. etcd listens on Unix sockets in that folder:
+other users have no access to them, and relative paths stay within the kernel's limit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ CONTROLLER_MANAGER = "kube-controller-manager"
 SCHEDULER = "kube-scheduler"
 COMPONENTS = (ETCD, API_SERVER, CONTROLLER_MANAGER, SCHEDULER)
 
-# etcd wants host:port; with the scheme unix that is the name of the socket.
+# etcd requires host:port; with the scheme unix it takes "localhost:1" as the socket's file name.
 ETCD_CLIENTS = "unix://localhost:1"
 ETCD_PEERS = "unix://localhost:2"
 
@@ -28,10 +28,10 @@ omitStages: [RequestReceived]
 rules:
 - level: Metadata
 """
-# EndpointSlices refuse the loopback addresses that pods have here.
+# EndpointSlices refuse loopback addresses, which pods have if they share the machine's network.
 LEFT_OUT = ("endpoint", "endpointslice", "endpointslicemirroring")
-# Gangs without a scheduler of their own: PodGroup in scheduling.k8s.io/v1alpha2, since 1.36. Other
-# versions, from KUBEBUILDER_ASSETS, do not start with these flags.
+# Gang scheduling by kube-scheduler: PodGroup in scheduling.k8s.io/v1alpha2, since 1.36. Binaries of
+# another version, from KUBEBUILDER_ASSETS, perhaps do not start with these flags.
 GANG_FLAGS = (
     "--feature-gates=GenericWorkload=true,GangScheduling=true",
     "--runtime-config=scheduling.k8s.io/v1alpha2=true",
@@ -46,7 +46,7 @@ SERVING = (
 def command_lines(
     ports: Mapping[str, int], audit_log: str, *, has_gangs: bool = True
 ) -> dict[str, list[str]]:
-    """The command line of each component by name; all but etcd's have a port."""
+    """The command line of each component by name; `has_gangs` enables gang scheduling."""
     gates = GANG_FLAGS[:1] if has_gangs else ()
     return {
         ETCD: _etcd(),
@@ -60,7 +60,7 @@ def command_lines(
 
 
 def with_further(own: Sequence[str], further: Sequence[str]) -> list[str]:
-    """Add `further` in place of own flags of the same name: given twice, some would add up."""
+    """Add `further`, and leave out flags of `own` with the same names: some would be combined."""
     given = {each.partition("=")[0] for each in further}
     return [*(each for each in own if each.partition("=")[0] not in given), *further]
 

@@ -15,16 +15,17 @@ CONFIG_RETRY_SECONDS = 10.0
 class ClusterConfig:
     """The settings of a cluster and of its nodes.
 
-    `state_dir` is private to the cluster: it is wiped at the start, and keeps the logs and the
-    audit log after the stop. Without one, a temporary folder is used, and removed at the stop.
+    `state_dir` is private to the cluster: it is emptied at the start, and its logs and audit log
+    stay after the stop. The default is a temporary folder, which is removed at the stop.
     `images` are image tables besides the project's own; `taints` are `key=value:effect`.
-    `nfs_root` has the content of NFS volumes, as <server>/<path> (by default a folder of the run),
-    and `host_path_root` the folders that pods see as the host's (by default the machine's). With
-    `pod_networks` each pod has its own network, if this machine allows it. `backoff_seconds` is the
-    first delay of a crash loop and of a pull. A missing ConfigMap is read again after
-    `config_retry_seconds` to one and a half times that, or at once when the pod's annotations
-    change. A node renews its Lease every `renew_seconds`. `component_arguments` are more arguments
-    of a component ("kube-controller-manager"); they replace flags of the same name.
+    `nfs_root` contains the content of NFS volumes, as <server>/<path> (default: a folder that is
+    removed at the stop). `host_path_root` is the folder below which the paths of hostPath volumes
+    are looked up (default: /). With `pod_networks` each pod has its own network, if this machine
+    allows it. `backoff_seconds` is the first back-off of a pull; a crash loop has it after one
+    immediate restart. A container whose ConfigMap or Secret is missing is tried again after 1 to
+    1.5 times `config_retry_seconds`, or at once when the pod's labels or annotations change.
+    A node renews its Lease every `renew_seconds`. `component_arguments` are more arguments by
+    component ("kube-controller-manager"); they replace flags of the same name.
     """
 
     nodes: int = 1
@@ -47,10 +48,12 @@ class ClusterConfig:
 
     @property
     def node_names(self) -> list[str]:
-        """The names of the nodes."""
+        """The names of the nodes that are started with the cluster."""
         return self.known_nodes[: self.nodes]
 
     @property
     def known_nodes(self) -> list[str]:
-        """The nodes that the API server accepts: these, and some that may be started later."""
+        """The names of all nodes that the API server accepts: `node_names`, and some more that can
+        be started later.
+        """
         return [f"node-{number}" for number in range(self.nodes + SPARE_NODES)]

@@ -1,8 +1,8 @@
 """Starts the control plane, waits until it is ready, and stops it.
 
-The start order: first etcd and the API server, which waits for etcd; when it answers, the
-controller manager and the scheduler. (If those two started earlier, they would only fail, and take
-CPU from the API server.)
+etcd and the API server, which waits for etcd, start first. When the API server is ready, the
+controller manager and the scheduler start. (If those two started earlier, they would only fail, and
+take CPU from the API server.)
 """
 
 import secrets
@@ -28,7 +28,7 @@ from localcluster.machine.statefolder import StateFolder
 HEALTH_SECONDS = 5.0
 ADMIN, ADMIN_GROUP = "admin", "system:masters"
 NODE_PREFIX, NODES_GROUP = "system:node:", "system:nodes"
-# Written by controllers into a new namespace; pods cannot be created before.
+# Controllers write these into a new namespace; no pod can be created in it before.
 NAMESPACE_CONTENT = (
     "/api/v1/namespaces/default/serviceaccounts/default",
     "/api/v1/namespaces/default/configmaps/kube-root-ca.crt",
@@ -38,8 +38,8 @@ NAMESPACE_CONTENT = (
 class ControlPlane:
     """etcd, kube-apiserver, kube-controller-manager and kube-scheduler in one state folder.
 
-    `token` belongs to an administrator. `audit_log` has a line of JSON for each request since the
-    start: the user, the verb, the object.
+    `token` belongs to an administrator. `audit_log` has lines of JSON for each request since the
+    start (two for a watch): the user, the verb, the object.
     """
 
     def __init__(
@@ -70,7 +70,9 @@ class ControlPlane:
         self.client = Client(self._address_of(API_SERVER, self.token))
 
     def start(self, deadline: float) -> None:
-        """Start all components and wait for them. Raises StartError, naming one that is not up."""
+        """Start all components and wait until they are ready. Raises a StartError that names one
+        that is not.
+        """
         self.start_component(ETCD)
         self.start_component(API_SERVER)
         self.wait_ready(API_SERVER, deadline)
@@ -81,7 +83,7 @@ class ControlPlane:
         self.wait_ready(CONTROLLER_MANAGER, deadline)
 
     def start_component(self, name: str) -> None:
-        """Start a component, with the port and the data that it had before."""
+        """Start a component, unless it runs; it has the port and the data of its last start."""
         lines = components.command_lines(
             self._ports, str(self.audit_log), has_gangs=self._is_pinned
         )
@@ -101,7 +103,7 @@ class ControlPlane:
         self._processes.wait_for(name, lambda: self._is_ready(name), deadline)
 
     def stop(self) -> None:
-        """Kill all components: their data is removed too, so nothing has to be saved."""
+        """Kill all components without a grace period, because their data is removed too."""
         for name in reversed(components.COMPONENTS):
             self._processes.stop(name)
         for claim in self._claims:
@@ -109,11 +111,11 @@ class ControlPlane:
         self.client.close()
 
     def write_kubeconfig(self, path: Path, token: str) -> Path:
-        """Write a kubeconfig for this server and this token."""
+        """Write a kubeconfig for this server and this token; return the path."""
         return write_kubeconfig(path, self.server, self._authority.certificate, token)
 
     def write_node_kubeconfig(self, path: Path, node: str) -> Path:
-        """Write a kubeconfig for a node, with the identity of that node's kubelet."""
+        """Write a kubeconfig for a node, as user system:node:<node>; return the path."""
         return self.write_kubeconfig(path, self._tokens[f"{NODE_PREFIX}{node}"])
 
     def _is_ready(self, name: str) -> bool:
@@ -145,7 +147,7 @@ class ControlPlane:
         self.write_kubeconfig(self.kubeconfig, self.token)
 
     def _let_nodes_in(self) -> None:
-        # The node authorizer is off; its role exists and is bound to nobody.
+        # The node authorizer is off, and by default the ClusterRole system:node is bound to nobody.
         api = "rbac.authorization.k8s.io"
         binding = {
             "metadata": {"name": "localcluster-nodes"},

@@ -1,14 +1,14 @@
 """Named clusters that run in the background until they are stopped.
 
-`start` spawns a daemon that holds the cluster, and returns when it is ready; `stop` ends it. A
-cluster runs if and only if its folder's lock is held, and is ready once its configuration is in the
-folder. `start` and `stop` hold one lock for all names, so that only one of them runs at a time: a
-second one says that it waits.
+`start` starts a daemon that runs the cluster, and returns when the cluster is ready; `stop` ends
+the daemon. A cluster runs if and only if the lock of its folder is held, and is ready as soon as
+the folder contains the configuration. `start` and `stop` take one lock for all names, because only
+one of them can run at a time; the second reports that it waits.
 
 The daemon is this module as a program, `python -m localcluster.commands.background FOLDER`, with
-the pickled configuration on its standard input. It reports its progress on standard output, then in
-one line that the cluster is ready, or why it is not. After that it writes to a log. It restarts
-components that die, and ends at SIGTERM, even while it starts.
+the pickled configuration on its standard input. It reports its progress on standard output, then
+that the cluster is ready, or why it did not start. After that it writes to a log. It restarts
+components that die, and ends at SIGTERM, also during the start.
 """
 
 import dataclasses
@@ -51,21 +51,21 @@ def kubeconfig_of(name: str) -> Path:
 
 
 def config_of(name: str) -> ClusterConfig:
-    """The configuration of a running cluster."""
+    """The configuration of a running cluster. Raises OSError if the cluster is not ready."""
     config: ClusterConfig = pickle.loads((folder_of(name) / CONFIG).read_bytes())
     return config
 
 
 def running_pid(name: str) -> int | None:
-    """The pid of the daemon of a running cluster."""
+    """The pid of the cluster's daemon; None if the cluster does not run."""
     lock = FileLock(folder_of(name) / LOCK)
     return lock.holder_pid() if lock.is_held() else None
 
 
 def start(name: str, config: ClusterConfig, report: Report) -> bool:
-    """Start a daemon and report its progress until its cluster is ready; False if one runs already.
+    """Start a daemon and report its progress until its cluster is ready. Raises StartError.
 
-    Raises StartError.
+    Returns False if the cluster already runs. Waits for other calls of `start` and `stop`.
     """
     with _command_lock(report):
         if _is_running(name, config.start_timeout_seconds):
@@ -83,14 +83,16 @@ def start(name: str, config: ClusterConfig, report: Report) -> bool:
         try:
             _relay(process, dataclasses.replace(config, report=print, state_dir=folder), report)
         except BaseException:
-            process.terminate()  # whoever has interrupted us wants no cluster
-            process.wait()  # so that whoever waits for the lock finds none
+            process.terminate()  # the user has interrupted this, and wants no cluster
+            process.wait()  # so that the next holder of the lock finds no cluster
             raise
     return True
 
 
 def stop(name: str, report: Report) -> bool:
-    """End the cluster and remove its folder; False if it was not running."""
+    """End the cluster and remove its folder; False if it was not running. Raises
+    LocalClusterError.
+    """
     with _command_lock(report):
         pid = running_pid(name)
         if pid is not None:
@@ -117,9 +119,9 @@ def _is_ready(name: str) -> bool:
 
 
 def _is_running(name: str, timeout_seconds: float) -> bool:
-    """Whether the cluster runs and is ready. Raises StartError if it neither gets ready nor ends.
+    """Wait while the cluster is starting or ending; return whether it then runs. Raises StartError.
 
-    A daemon ends if the `up` that started it is gone before it is ready.
+    A daemon ends if its `up` is killed before the cluster is ready.
     """
     clock.wait_until(lambda: _is_ready(name) or running_pid(name) is None, timeout_seconds)
     pid = running_pid(name)
@@ -136,7 +138,7 @@ def _relay(process: subprocess.Popen[bytes], config: ClusterConfig, report: Repo
     with process.stdout:
         for line in process.stdout:
             if (text := line.decode().rstrip()) == READY:
-                process.returncode = 0  # it goes on without us: no child to wait for
+                process.returncode = 0  # the daemon runs on, so Popen must not wait for it
                 return
             has_told = True
             report(text)
@@ -155,7 +157,7 @@ def _end(name: str, pid: int) -> None:
 
 
 def hold(config: ClusterConfig) -> int:
-    """Run the cluster until a signal ends it; the daemon's main function."""
+    """Run the cluster until a signal; the daemon's main function. Returns the exit code."""
     ended, started = threading.Event(), threading.Event()
 
     def end(number: int, _frame: object) -> None:

@@ -4,9 +4,9 @@ input ends.
 `kubectl pdj run --local` starts this process. Standard input has one line of JSON, an `Order`, and
 then stays open: when it is closed, for whatever reason, the cluster ends. Each line of standard
 output is JSON: {"say": ...} for people, then {"kubeconfig": ..., "namespace": ...}, or {"error":
-...} and exit code 1. Everything that it writes is in its temporary folder, which it removes when it
-ends. The first line names the folder, {"folder": ...}, so that the caller can remove it if this
-process was killed.
+...} and exit code 1. The first line names its temporary folder, {"folder": ...}. It removes the
+folder when it ends; if it was killed, the caller can. Only cached builds and Python environments
+stay.
 """
 
 import contextlib
@@ -37,19 +37,19 @@ CHECK_SECONDS = 1.0
 INPUT_SECONDS = 0.2
 INTERRUPTED = 130
 PLENTY = "1000"
-"""The node's amount of every resource that a job asks for: this tries the job's program, not its
-scheduling.
+"""How many CPUs, GiB of memory and extended resources a node has: more than a job requests, because
+the aim is to try the job's program, not its scheduling.
 """
 PLACES = ("nodeName", "nodeSelector", "affinity", "topologySpreadConstraints")
-"""Fields that are removed from pod specs: the only node may not satisfy them."""
+"""Fields that are removed from pod specs, because the local nodes perhaps do not satisfy them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The order from `run --local`: the objects of a file, programs by image name, and their
-    packages.
+    """The request of `run --local`. `programs` are folders by image name; `requirements` is the
+    path of a requirements file for all of them.
 
-    A program without a folder gets PaddlePaddle only: its code is sent with the job.
+    An image with an empty folder gets PaddlePaddle only, because its code is sent with the job.
     """
 
     objects: list[Raw]
@@ -60,10 +60,10 @@ class Order:
 
 
 def main() -> int:
-    """Run the cluster until standard input ends."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have set it to ignore
+    """Run the cluster until standard input ends; return the exit code."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # some shells start us ignoring it
     line = sys.stdin.readline()
-    if not line.endswith("\n"):  # interrupted before the order came
+    if not line.endswith("\n"):  # standard input was closed before the order came
         return INTERRUPTED
     order = Order(**json.loads(line))
     with tempfile.TemporaryDirectory(prefix="pdj-local-", ignore_cleanup_errors=True) as name:
@@ -80,7 +80,7 @@ def main() -> int:
 
 
 def run(order: Order, folder: Path) -> None:
-    """Start everything, report that, and wait for the end of standard input."""
+    """Start everything, report the kubeconfig, and wait for the end of standard input."""
     with contextlib.ExitStack() as stack:
         with interrupted_by_end_of_input():
             table = write_table(order, folder / "images.yaml")
@@ -142,7 +142,9 @@ def write_table(order: Order, path: Path) -> Path:
 
 
 def prepare_images(order: Order, path: Path) -> None:
-    """Install what the images need, so that no pod waits for it. Raises LocalClusterError."""
+    """Install the packages of all images now, so that no pod has to wait for them. Raises
+    LocalClusterError, also if an image has no program.
+    """
     table = ImageTable([path])
     for name in dict.fromkeys(images_of(order.objects)):
         image = table.find(name)
@@ -168,7 +170,7 @@ def config_for(order: Order, table: Path) -> ClusterConfig:
 
 
 def without_places(objects: list[Raw]) -> list[Raw]:
-    """The objects without node selectors, affinities and the like: there is only one node."""
+    """A copy of the objects without node selectors, affinities and the other fields of PLACES."""
     objects = copy.deepcopy(objects)
     for spec in pod_specs(objects):
         for key in PLACES:
@@ -177,7 +179,7 @@ def without_places(objects: list[Raw]) -> list[Raw]:
 
 
 def pod_specs(thing: Any) -> list[Raw]:
-    """The pod specs in these objects."""
+    """The pod specs in these objects: every mapping with a list of `containers`, at any depth."""
     if isinstance(thing, list):
         return [spec for each in thing for spec in pod_specs(each)]
     if not isinstance(thing, dict):
@@ -187,8 +189,8 @@ def pod_specs(thing: Any) -> list[Raw]:
 
 
 def resources_of(spec: Raw) -> set[str]:
-    """The resources that a pod's containers ask for. Malformed ones are left to the API server,
-    which refuses them.
+    """The resources in the requests and limits of a pod's containers. Malformed ones are ignored,
+    because the API server refuses them later.
     """
     found: set[str] = set()
     lists = [spec.get(kind) for kind in ("containers", "initContainers")]

@@ -1,4 +1,4 @@
-"""Installs manifests and waits until the kinds that they define are served."""
+"""Installs manifests, and waits until the API server serves the kinds of their CRDs."""
 
 import json
 from collections.abc import Sequence
@@ -19,10 +19,8 @@ ACCOUNT_SECONDS = 100
 def install(
     cluster: Cluster, file: str | Path = "-", stdin: str = "", verb: Sequence[str] = ("create",)
 ) -> list[Raw]:
-    """Create or apply the objects of a file; returns them once the kinds that they define are
-    served.
-
-    Raises LocalClusterError.
+    """Create or apply the objects of a file ("-" is `stdin`), wait until the kinds of its CRDs are
+    served, and return the objects. Raises LocalClusterError.
     """
     done = cluster.kubectl(*verb, "-f", str(file), "-o", "json", stdin=stdin)
     objects = parse_stream(done.stdout)
@@ -33,7 +31,7 @@ def install(
 
 
 def without(kind: str, file: Path) -> str:
-    """A manifest's documents except those of this kind."""
+    """The YAML of a manifest without its objects of this kind."""
     documents = yaml.safe_load_all(file.read_text())
     return yaml.safe_dump_all(each for each in documents if each and each["kind"] != kind)
 
@@ -53,7 +51,7 @@ def parse_stream(text: str) -> list[Raw]:
 
 
 def _wait_served(cluster: Cluster, crd: Raw) -> None:
-    """Wait until kubectl can list the kind, which is a moment after the CRD is Established."""
+    """Wait until kubectl can list the kind, a moment after the CRD is Established."""
     spec = crd["spec"]
     for version in (each["name"] for each in spec["versions"] if each["served"]):
         kind = f"{spec['names']['plural']}.{version}.{spec['group']}"
@@ -66,14 +64,14 @@ def _is_listed(cluster: Cluster, kind: str) -> bool:
 
 
 def create_objects(cluster: Cluster, objects: list[Raw], namespace: str) -> str:
-    """Create objects, by default in this namespace; return kubectl's output.
+    """Create objects, by default in `namespace`; return kubectl's output.
 
-    Namespaces are created first: those among the objects, and this one if it does not exist.
+    Namespaces are created first: those among the objects, and `namespace` if it does not exist.
     """
     spaces = [each for each in objects if each.get("kind") == "Namespace"]
     others = [each for each in objects if each.get("kind") != "Namespace"]
     said = ""
-    if spaces:  # applied, since a file may have `default` in it
+    if spaces:  # not created, because a file can contain `default`
         said = cluster.kubectl("apply", "-f", "-", stdin=as_stream(spaces)).stdout
     if cluster.client.find(f"/api/v1/namespaces/{namespace}") is None:
         cluster.kubectl("create", "namespace", namespace)
@@ -87,5 +85,5 @@ def create_objects(cluster: Cluster, objects: list[Raw], namespace: str) -> str:
 
 
 def as_stream(objects: list[Raw]) -> str:
-    """The objects as JSON for kubectl, which reads some of PyYAML's strings as numbers."""
+    """The objects as JSON; in PyYAML's output kubectl takes some strings for numbers."""
     return "".join(json.dumps(each, default=str) + "\n" for each in objects)

@@ -20,7 +20,7 @@ def install_operator(cluster: Cluster) -> None:
 
 
 def start_operator(cluster: Cluster) -> None:
-    """Start the operator for all namespaces, with its ServiceAccount's token and rights."""
+    """Start the operator for all namespaces, with a token of its ServiceAccount."""
     kubeconfig = cluster.kubeconfig_for(NAMESPACE, SERVICE_ACCOUNT)
     command = [sys.executable, "-m", "controller", "--kubeconfig", str(kubeconfig)]
     command += ["--leader-elect", "--leader-election-namespace", NAMESPACE]

@@ -1,7 +1,7 @@
 """Adds images to the table of a running background cluster, and removes them.
 
-That table is the first one of the cluster's nodes, which read it again at the next pull. It is
-removed with the cluster.
+The nodes look up an image in that table first, and read a changed table again at the next pull. The
+table is removed with the cluster.
 """
 
 import re
@@ -25,7 +25,8 @@ Entries = dict[str, Any]
 
 
 def add(cluster: str, name: str, folder: Path, requirements: Path | None, report: Report) -> Path:
-    """Map an image name to this folder, with PaddlePaddle and these packages; return the table.
+    """Map an image name to this folder, install PaddlePaddle and the packages of `requirements` for
+    it, and return the path of the table.
 
     Raises LocalClusterError, for example with pip's message, and leaves the table unchanged.
     """
@@ -43,7 +44,7 @@ def add(cluster: str, name: str, folder: Path, requirements: Path | None, report
 
 
 def remove(cluster: str, name: str) -> Path:
-    """Remove the image added under this name; return the table. Raises LocalClusterError."""
+    """Remove an image that was added; return the table's path. Raises LocalClusterError."""
     kubeconfig_of(cluster)
 
     def without(entries: Entries) -> Entries:

@@ -23,7 +23,9 @@ FINISHING_KINDS = ("Pod", "Job", "PaddleJob")
 def run_files(
     config: ClusterConfig, files: Sequence[str], beside: Sequence[str], timeout_seconds: float
 ) -> int:
-    """Create the files' objects and wait until they end; return 0 if all succeeded, else 1."""
+    """Create the files' objects and wait until the Pods, Jobs and PaddleJobs among them end; return
+    0 if all succeeded, else 1. Raises LocalClusterError, also if a command of `beside` ends first.
+    """
     for file in files:
         if not Path(file).exists() and "://" not in file:
             raise LocalClusterError(f"no such file: {file}")
