@@ -1,10 +1,10 @@
-"""A kubelet of plain processes: it runs the containers of the pods bound to one node.
+"""A kubelet that runs containers as processes: those of the pods that are bound to one node.
 
-Two processes make a node. The node itself talks to the API server; its spawner, single-threaded and
-first process of a PID namespace, forks the containers. When either dies, by whatever signal, the
-kernel kills that namespace, and with it every container.
+A node is two processes. The node process talks to the API server. Its spawner, which has one thread
+and is the first process of a PID namespace, forks the containers. If either process dies, by
+whatever signal, the kernel kills all processes of that namespace, that is, every container.
 
-The modules here connect the packages: they may import all of them, and no package imports these.
-`pod` imports `volume`, `network`, `spec` and `runtime`; of those only `volume` imports others.
-`stream` imports `runtime`.
+The modules directly in this package connect the subpackages: they import all subpackages, but no
+subpackage imports them. `pod` imports `volume`, `network`, `spec` and `runtime`; `volume` imports
+`spec` and `runtime`; `stream` imports `runtime`; the others import no subpackage.
 """

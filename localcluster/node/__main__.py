@@ -30,7 +30,7 @@ from localcluster.node.runtime.runtime import Runtime
 from localcluster.node.server import KubeletServer
 
 DEFAULT_PODS = "250"
-STACK_BYTES = 512 * 1024  # a thread per pod: the default of 8 MiB is address space for nothing
+STACK_BYTES = 512 * 1024  # each pod has a thread; the default of 8 MiB wastes address space
 
 
 def main(folder: Path) -> int:
@@ -40,7 +40,7 @@ def main(folder: Path) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     threading.stack_size(STACK_BYTES)
-    # First of all: the kernel ties the spawner's life to the thread that starts it, the main one.
+    # In the main thread: the kernel kills the spawner when the thread that started it ends.
     runtime = Runtime(ended.set)
     if not runtime.isolated:
         print("no namespaces on this machine: pods that mount something cannot run", flush=True)
@@ -54,7 +54,7 @@ def main(folder: Path) -> int:
 
 
 def default_capacity() -> dict[str, str]:
-    """The machine's CPUs and memory."""
+    """The machine's CPUs and memory, 250 pods, and 100 GiB of ephemeral storage."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "cpu": str(os.cpu_count() or 1),
@@ -65,7 +65,7 @@ def default_capacity() -> dict[str, str]:
 
 
 def run_node(folder: Path, runtime: Runtime) -> None:
-    """Start all parts of the node; each has its own threads."""
+    """Start all parts of the node in threads of their own, and return."""
     config: ClusterConfig = pickle.loads((folder / "config").read_bytes())
     client = Client(Server.from_kubeconfig(folder / "kubeconfig"))
     capacity = default_capacity() | dict(config.node_capacity)
@@ -92,7 +92,7 @@ def run_node(folder: Path, runtime: Runtime) -> None:
 
 
 def ended_with(pid: int) -> None:
-    """End this process when process `pid` ends: pods have no network without that one."""
+    """Start a thread that ends this process when the process of the pods' network, `pid`, ends."""
 
     def watch() -> None:
         select.select([descriptor], [], [])

@@ -1,4 +1,4 @@
-"""The pods of the node: one worker per live pod, and the deletion of the others.
+"""The pods of the node: one worker for each pod that has not ended, and the deletion of the others.
 
 The informer's thread reports pods; workers report their end from their own threads.
 """
@@ -21,7 +21,7 @@ RETRY_SECONDS = 1.0
 
 
 class PodManager:
-    """The workers by the pod's UID; also knows where each pod's logs are."""
+    """The workers by the pod's UID, and the folder of each pod's logs."""
 
     def __init__(
         self, node: NodeContext, addresses: AddressPool, folder: Path, allocatable: Raw
@@ -33,7 +33,7 @@ class PodManager:
         self._lock = threading.Lock()  # guards the three below
         self._workers: dict[str, PodWorker] = {}
         self._uids: dict[tuple[str, str], str] = {}
-        # Pods that have ended here: a late event may still show them running.
+        # Pods that have ended here, although a late event can still show them running.
         self._over: set[str] = set()
         self._ended: queue.Queue[Raw] = queue.Queue()
 
@@ -42,7 +42,7 @@ class PodManager:
         threading.Thread(target=self._delete_ended, name="deletions", daemon=True).start()
 
     def replace(self, pods: list[Raw]) -> None:
-        """Take over a list of all pods of the cluster."""
+        """Replace the known pods by those of this node in a list of all pods of the cluster."""
         mine = [pod for pod in pods if self._is_mine(pod)]
         uids = {pod["metadata"]["uid"] for pod in mine}
         with self._lock:
@@ -57,7 +57,7 @@ class PodManager:
             self._remove([path for path in self._folder.iterdir() if path.name not in uids])
 
     def event(self, kind: str, pod: Raw) -> None:
-        """Take over a change of one pod of the cluster."""
+        """Handle a change of one pod of the cluster; pods of other nodes are ignored."""
         if not self._is_mine(pod):
             return
         if kind == "DELETED":
@@ -66,25 +66,25 @@ class PodManager:
             self._take(pod)
 
     def config_map_changed(self, namespace: str, name: str) -> None:
-        """Pass a changed ConfigMap on to every pod."""
+        """Report a changed ConfigMap to the worker of every pod."""
         with self._lock:
             workers = list(self._workers.values())
         for worker in workers:
             worker.config_map_changed(namespace, name)
 
     def log_folder(self, namespace: str, pod: str) -> Path | None:
-        """Where a pod's logs are, by container and restart."""
+        """The folder with a pod's logs, `<container>/<restart>.log`; None for an unknown pod."""
         with self._lock:
             uid = self._uids.get((namespace, pod))
         return None if uid is None else self._folder / uid / "logs"
 
     def find(self, namespace: str, pod: str) -> PodWorker | None:
-        """The worker of a pod that has not ended."""
+        """The worker of a pod; None if the pod has ended or is unknown."""
         with self._lock:
             return self._workers.get(self._uids.get((namespace, pod), ""))
 
     def is_log_complete(self, namespace: str, pod: str, path: Path) -> bool:
-        """Whether nothing more will be written to this log of the pod's."""
+        """Whether nothing more will be written to this log of the pod."""
         worker = self.find(namespace, pod)
         return worker is None or worker.is_log_complete(path)
 

@@ -1,4 +1,4 @@
-"""Creates the Node object and its Lease, keeps them up to date, and recreates them if deleted.
+"""Creates the Node object and its Lease, renews them, and creates them again if they are deleted.
 
 One thread renews both. If the node lifecycle controller has marked the node NotReady, the next
 renewal makes it Ready again.
@@ -27,7 +27,7 @@ HEALTHY = (
 )
 
 DECLARED = ["ExtendWebSocketsToKubelet"]
-"""The API server passes a client's WebSocket on to the node, instead of speaking SPDY to it."""
+"""With this feature the API server passes a client's WebSocket on, instead of speaking SPDY."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Registration:
     _uid: str = ""
 
     def run(self) -> None:
-        """Renew Node and Lease until the process ends."""
+        """Create and renew Node and Lease; if the new Node is invalid, end the process."""
         while True:
             try:
                 self._renew()
@@ -51,7 +51,7 @@ class Registration:
             except ApiError as error:
                 print(f"cannot renew the node: {error}", flush=True)
                 if not self._uid and isinstance(error, Invalid):
-                    os._exit(1)  # no retry mends a wrong label or capacity
+                    os._exit(1)  # a wrong label or capacity stays wrong
                 clock.sleep(RETRY_SECONDS * 5 if self._uid else RETRY_SECONDS)
 
     def _renew(self) -> None:
@@ -88,7 +88,7 @@ class Registration:
     def _build_status(self, before: list[Raw]) -> Raw:
         """The status of a healthy node: addresses, capacity, conditions and machine.
 
-        A condition that stays keeps its transition time.
+        A condition whose status has not changed keeps its transition time.
         """
         now = rfc3339(clock.now())
         conditions = [
@@ -137,7 +137,7 @@ class Registration:
 
 
 def _parse_taint(text: str) -> Raw:
-    """Parse `key=value:effect`; the API server validates the words."""
+    """Parse `key=value:effect` without a check: the API server validates the taint."""
     pair, _, effect = text.rpartition(":")
     key, _, value = pair.partition("=")
     return {"key": key, "value": value, "effect": effect}

@@ -1,4 +1,4 @@
-"""The node's HTTPS server: the parts of a kubelet's that logs, exec, cp and port-forward need.
+"""The node's HTTPS server: the part of a kubelet's API for logs, exec, cp and port-forward.
 
 It answers only clients with a certificate of the cluster's authority, such as the API server.
 """
@@ -59,7 +59,7 @@ class KubeletServer(ThreadingHTTPServer):
         return wrapped, address
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that disconnect in the middle of a request."""
+        """Ignore an error in a request: usually the client has disconnected."""
 
 
 def _tls_context(address: str, folder: Path, client_authority: str | None) -> ssl.SSLContext:
@@ -95,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(404, SERVED)
 
     def do_POST(self) -> None:
-        """Answer SPDY, which kubectl tries after a refused WebSocket; kubectl prints the answer."""
+        """Refuse SPDY, which kubectl tries after a refused WebSocket; it prints this answer."""
         self.close_connection = True
         self.do_GET()
 
@@ -115,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
             Forward(channel, worker.connect).serve()
 
     def _upgrade(self, subprotocols: Sequence[str]) -> Channel | None:
-        """Turn the connection into a WebSocket; None after a refusal."""
+        """Turn the connection into a WebSocket; None if the request was answered with an error."""
         self.close_connection = True
         if self.headers.get("Upgrade", "").lower() != "websocket":
             self._answer(501, WEBSOCKET_ONLY)
@@ -151,7 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
 
     def _is_hung_up(self) -> bool:
-        """Whether the client, which only receives, has closed the connection."""
+        """Whether the client has closed the connection. (It sends nothing after its request.)"""
         self.connection.settimeout(0.001)
         try:
             return not self.connection.recv(1)
@@ -172,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _log_path(folder: Path | None, container: str, previous: bool) -> Path | None:
-    """The log of the newest run, or of the one before it."""
+    """The log of the container's last run, or of the run before that; None if there is none."""
     if folder is None:
         return None
     files = sorted((folder / container).glob("*.log"), key=lambda path: int(path.stem))

@@ -1,8 +1,9 @@
 """The node's range of addresses: one for itself and one for each pod.
 
-If pods share the machine's network, it is a /16 of the loopback addresses; otherwise a /22 of their
-own network. It is claimed by a name in the kernel's abstract socket namespace, so that no two nodes
-of this machine share one, whichever cluster they belong to; the claim ends with the process.
+If pods share the machine's network, the range is a /16 of the loopback addresses; otherwise it is a
+/22 of the pods' network. The node claims the range by a name in the kernel's abstract socket
+namespace, so no two nodes on this machine, also of different clusters, have the same range. The
+claim ends with the process.
 """
 
 import itertools
@@ -19,7 +20,7 @@ LOOPBACK = list(IPv4Network("127.0.0.0/8").subnets(new_prefix=16))[1:-1]
 
 
 class AddressPool:
-    """The addresses of one node. Any thread may take an address and give it back.
+    """The addresses of one node. Any thread can take an address and give it back.
 
     A returned address is used again as late as possible.
     """
@@ -39,7 +40,7 @@ class AddressPool:
             raise LocalClusterError("every pod address of this node is in use") from error
 
     def release(self, address: str) -> None:
-        """Give an address back, once."""
+        """Give an address back. Call this only once for each `take`."""
         self._free.append(address)
 
 

@@ -1,7 +1,7 @@
 """Every pod's /etc/hosts, kept up to date with Services and pods.
 
-Informer threads report changes; a separate thread writes the files, a moment after the first
-of a burst of changes. A file is replaced whole, so a reader sees the old one or the new one.
+Informer threads report changes. Another thread writes the files, 50 ms after the first change of a
+burst. A file is replaced atomically, so a reader sees either the old one or the new one.
 """
 
 import threading
@@ -66,7 +66,7 @@ class Hosts:
         self._changed = threading.Event()
 
     def start(self) -> None:
-        """Begin to follow changes, in a thread."""
+        """Start the thread that writes the files after changes."""
         threading.Thread(target=self._write_forever, name="hosts", daemon=True).start()
 
     def add_file(self, uid: str, file: HostsFile) -> None:
@@ -81,24 +81,24 @@ class Hosts:
             self._files.pop(uid, None)
 
     def replace_pods(self, pods: list[Raw]) -> None:
-        """Take over a list of all pods of the cluster."""
+        """Replace the known pods by a list of all pods of the cluster."""
         found = {pod["metadata"]["uid"]: pod_address(pod) for pod in pods}
         with self._lock:
             self._pods = {uid: each for uid, each in found.items() if each is not None}
         self._changed.set()
 
     def pod_event(self, kind: str, pod: Raw) -> None:
-        """Take over a change of one pod of the cluster."""
+        """Handle a change of one pod of the cluster."""
         self._put(self._pods, pod, None if kind == "DELETED" else pod_address(pod))
 
     def replace_services(self, services: list[Raw]) -> None:
-        """Take over a list of all Services of the cluster."""
+        """Replace the known Services by a list of all Services of the cluster."""
         with self._lock:
             self._services = {each["metadata"]["uid"]: each for each in services}
         self._changed.set()
 
     def service_event(self, kind: str, service: Raw) -> None:
-        """Take over a change of one Service of the cluster."""
+        """Handle a change of one Service of the cluster."""
         self._put(self._services, service, None if kind == "DELETED" else service)
 
     def _put(self, known: dict[str, Known], of: Raw, what: Known | None) -> None:

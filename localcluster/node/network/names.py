@@ -1,8 +1,8 @@
 """Resolves Service names to the addresses of the pods behind them. Pure.
 
-There is no cluster DNS and no Service address: /etc/hosts of each pod has a line for every name,
-with the addresses of the ready pods that the Service selects, or of all if it publishes addresses
-that are not ready. A hostname in a headless Service has a line, too.
+There is no cluster DNS and no kube-proxy. Instead, /etc/hosts of each pod has lines for every
+Service with the addresses of the pods that the Service selects: of the ready ones, or of all with
+`publishNotReadyAddresses`. A pod's hostname has a line, too, if `subdomain` names the Service.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""The delay before a container is restarted or an image pulled again. Pure.
+"""The delay before a container is restarted or an image is pulled again. Pure.
 
-The delay doubles from `base_seconds` to five minutes, and starts over after a run of ten minutes.
+The delay doubles from `base_seconds` to five minutes; after a run of ten minutes it starts again.
 """
 
 MAX_SECONDS = 300.0
@@ -18,7 +18,7 @@ class Backoff:
         self.seconds = 0.0
 
     def failed(self, now: float, ran_seconds: float = 0.0) -> None:
-        """Record a failure at `now` after a run of this length."""
+        """Start the next delay at `now`, after a failed pull or a run of this length."""
         if ran_seconds >= FORGET_SECONDS:
             self._next = self._first
         self.seconds = self._next
@@ -26,7 +26,7 @@ class Backoff:
         self._next = min(max(self.seconds * 2, self._base), MAX_SECONDS)
 
     def left_seconds(self, now: float) -> float:
-        """The rest of the current delay in seconds; 0 when it is over."""
+        """The rest of the current delay in seconds; 0 when the delay is over."""
         return max(0.0, self._until - now)
 
 

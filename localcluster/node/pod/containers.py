@@ -1,6 +1,6 @@
 """One container of a pod: its process, its status, and whether to restart it.
 
-Owned by the pod's worker thread; probe threads only set `ready`, `started` and read the process.
+Only the pod's worker thread uses it, but probe threads set `ready`, `started` and read `process`.
 """
 
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ def seconds_of(text: str) -> float:
 
 @dataclass
 class Container:
-    """`role` is init, sidecar or main. Exactly one of waiting, running, terminated is in state."""
+    """`role` is init, sidecar or main; `state` has one key: waiting, running or terminated."""
 
     spec: Raw
     role: str
@@ -64,18 +64,18 @@ class Container:
 
     @property
     def is_running(self) -> bool:
-        """Whether its process runs, according to the state that the pod's thread has seen."""
+        """Whether its process runs. A process that has ended counts until `collect_end`."""
         return "running" in self.state
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code of the last run; None while a run is in progress."""
+        """The exit code of the run that has ended; None while the container runs or waits."""
         terminated = self.state.get("terminated")
         return None if terminated is None else int(terminated["exitCode"])
 
     @property
     def has_started_ever(self) -> bool:
-        """Whether it was ever started, by this run of the node or an earlier one."""
+        """Whether it was ever started, by this node process or an earlier one."""
         return "waiting" not in self.state or bool(self.last_state)
 
     def _enter(self, state: Raw) -> None:
@@ -84,11 +84,11 @@ class Container:
         self.state = state
 
     def set_waiting(self, reason: str, message: str = "") -> None:
-        """Set the state to waiting; the last termination is kept."""
+        """Set the state to waiting; a terminated state becomes `last_state`."""
         self._enter({"waiting": {"reason": reason} | ({"message": message} if message else {})})
 
     def set_running(self, process: Process, container_id: str) -> None:
-        """Set the state to running: its process has been started."""
+        """Set the state to running, with this process."""
         self.process = process
         self.started_at = clock.now()
         self.container_id = container_id
@@ -102,7 +102,7 @@ class Container:
         self._end(128, reason, message, 0.0)
 
     def collect_end(self) -> bool:
-        """Record the end of the process; False if it has not ended."""
+        """Set the state to terminated if the process has ended; False if there is no new end."""
         if not self.is_running or self.process is None or self.process.end is None:
             return False
         end = self.process.end
@@ -143,7 +143,7 @@ class Container:
 
     @property
     def field_path(self) -> str:
-        """The field path of its spec, as Events name it."""
+        """The path of its spec in the pod, such as spec.containers{main}, as in Events."""
         section = "containers" if self.role == "main" else "initContainers"
         return f"spec.{section}{{{self.name}}}"
 
@@ -179,7 +179,9 @@ class Container:
         }
 
     def adopt(self, status: Raw) -> None:
-        """Continue from the status that an earlier run of the node reported."""
+        """Continue from the status that an earlier process of the node reported. A container that
+        was running then is terminated now, with exit code 137.
+        """
         self.restart_count = status.get("restartCount", 0)
         self.image_id = status.get("imageID", "")
         self.container_id = status.get("containerID", "")

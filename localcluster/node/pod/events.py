@@ -1,6 +1,6 @@
 """Events about pods, written by one thread so that no pod waits for them.
 
-Repeated events become one Event with a count. Any thread may record; a full queue drops new ones.
+Repeated events become one Event with a count. Any thread can call `record`.
 """
 
 import contextlib
@@ -31,7 +31,10 @@ class Recorder(threading.Thread):
         self._numbers = count(1)
 
     def record(self, pod: Raw, kind: str, reason: str, message: str, container: str = "") -> None:
-        """Queue an Event of `kind` Normal or Warning; `container` is a path: spec.containers{x}."""
+        """Queue an Event of type `kind`, Normal or Warning; drop it if the queue is full.
+
+        `container` is a container's field path, such as spec.containers{x}.
+        """
         of = {key: pod["metadata"][key] for key in ("namespace", "name", "uid")}
         event = {
             "involvedObject": {"apiVersion": "v1", "kind": "Pod", "fieldPath": container, **of},

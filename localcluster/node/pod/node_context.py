@@ -1,4 +1,4 @@
-"""The objects that all pods of a node share. Any thread may use them."""
+"""The objects that all pods of a node share. Any thread can use them."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,9 @@ from localcluster.node.runtime.runtime import Runtime
 
 @dataclass(frozen=True)
 class NodeContext:
-    """What the pods of the node `name` share. Without `network`, they use the machine's network."""
+    """The objects that the pods of node `name` share. If `network` is None, the pods use the
+    machine's network.
+    """
 
     name: str
     config: ClusterConfig

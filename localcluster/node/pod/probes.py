@@ -1,7 +1,7 @@
 """Startup, readiness and liveness probes, each in a thread of its own.
 
-A probe's thread changes `started` and `ready` of its container and wakes the pod's thread; a failed
-liveness or startup probe kills the container, whose end the pod's thread then sees.
+A probe's thread changes `started` and `ready` of its container and wakes the pod's thread. A failed
+liveness or startup probe stops the container; then the pod's thread handles the container's end.
 """
 
 import contextlib
@@ -25,7 +25,9 @@ OUTPUT_CHARACTERS = 1000
 def run_handler(
     runtime: Runtime, container: Container, handler: Raw, address: str, timeout_seconds: float
 ) -> str:
-    """Run a probe or hook once; return what went wrong, or an empty string."""
+    """Run a probe or hook once; return the error, or "". Handlers other than exec, httpGet and
+    tcpSocket do nothing and succeed.
+    """
     process = container.process
     if process is None:
         return "the container does not run"
@@ -122,7 +124,7 @@ class _ProbeTask:
         return run_handler(runtime, self.container, self.probe, self.prober.address, timeout)
 
     def _judge(self, process: Process, error: str, successes: int, failures: int) -> bool:
-        """Act on the result; True if this probe is finished."""
+        """Handle the outcome of one try; True if the probe is not to run again."""
         if error:
             self._tell("Unhealthy", f"{self._title} probe failed: {error}")
         if successes >= (self.probe.get("successThreshold") or 1):

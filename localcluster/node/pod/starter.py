@@ -35,7 +35,7 @@ PRESENT = "on machine and can be accessed by the pod"
 
 
 class NotYet(StartFailed):
-    """The container cannot start yet; `reason` is that of its waiting state."""
+    """The container cannot start yet; `reason` is the reason of its waiting state."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Sandbox:
 
     @property
     def etc(self) -> Path:
-        """The folder of the pod's own /etc/hosts and /etc/hostname."""
+        """The folder of the pod's own /etc/hosts, hostname and, if it has one, resolv.conf."""
         return self.folder / "etc"
 
     def log_path(self, container: str, restart: int) -> Path:
@@ -60,7 +60,7 @@ class Sandbox:
 
 @dataclass(frozen=True)
 class Starter:
-    """Keeps the containers of one pod running; `on_end` is called when one has ended."""
+    """Starts the containers of one pod; `on_end` is called when the process of one has ended."""
 
     node: NodeContext
     sandbox: Sandbox
@@ -69,11 +69,10 @@ class Starter:
     on_end: Callable[[], None]
 
     def keep_running(self, pod: Raw, container: Container) -> float | None:
-        """Start the container unless it runs or has to wait; return when to check again, if ever.
-
-        Raises ApiError if the API server does not answer.
+        """Start a container, unless it must wait. Return the time on the monotonic clock of the
+        next try; None if the container has started. Raises ApiError.
         """
-        if container.pull_error_until > clock.monotonic():  # woken early: the pod has changed
+        if container.pull_error_until > clock.monotonic():  # woken early, as the pod has changed
             return container.pull_error_until
         left = container.backoff.left_seconds(clock.monotonic())
         if left > 0:
@@ -102,7 +101,7 @@ class Starter:
         self._record(pod, container, "Warning", "BackOff", text)
 
     def _note_waiting(self, pod: Raw, container: Container, cause: NotYet) -> float:
-        """Show why the container waits; return when to retry."""
+        """Set the waiting state and write an Event; return when to retry."""
         now = clock.monotonic()
         is_new = (container.state.get("waiting") or {}).get("reason") != cause.reason
         container.set_waiting(cause.reason, str(cause))
@@ -152,7 +151,7 @@ class Starter:
         self.node.events.record(pod, kind, reason, message, container.field_path)
 
     def _pull(self, pod: Raw, container: Container) -> tuple[Image, list[Path]]:
-        """Find the image and build its environment. Raises NotYet."""
+        """Find the image and install its packages. Raises NotYet."""
         name = container.spec["image"]
         if repository_of(name) is None:
             message = f'Failed to apply default image tag "{name}": invalid reference format'
@@ -236,7 +235,7 @@ class Starter:
             if image.keeps_environment:
                 for folder in folders[:-1]:
                     write_protect(folder)
-            # Without mount namespaces other mounts than the token's fail at the start.
+            # Without mount namespaces the token is left out; any other mount fails at the start.
             return [mount for mount in mounts if mount.target != TOKEN_FOLDER]
         own = [Mount(str(folder), str(folder), if_hidden=True) for folder in folders]
         if image.keeps_environment:  # all but the last, which is the machine's Python
@@ -248,7 +247,7 @@ class Starter:
 
 
 def command_line(spec: Raw, image: Image, env: dict[str, str]) -> list[str]:
-    """`command` replaces the image's entry point and arguments, `args` its arguments only."""
+    """`command` replaces the image's command and arguments, `args` its arguments only."""
     command, args = spec.get("command"), spec.get("args")
     words = [*command, *(args or [])] if command else [*image.command, *(args or image.args)]
     given = [expand(word, env) for word in words]

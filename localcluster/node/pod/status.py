@@ -1,6 +1,6 @@
 """A pod's status: computed from the state of its containers as a kubelet does, and written.
 
-The functions are pure; the writer is owned by the pod's worker thread.
+Most functions are pure; only the pod's worker thread uses the writer.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ def decide_phase(inits: Sequence[Container], mains: Sequence[Container], policy:
 def build_conditions(
     inits: Sequence[Container], mains: Sequence[Container], phase: str
 ) -> list[Raw]:
-    """The kubelet's own conditions, without times."""
+    """The conditions that a kubelet sets, without times."""
     uninitialized = [each.name for each in inits if not _is_initialized(each)]
     watched = [*mains, *(each for each in inits if each.role == "sidecar")]
     unready = [each.name for each in watched if not each.ready]
@@ -86,7 +86,7 @@ def _only(address: str) -> list[Raw]:
 
 
 class StatusWriter:
-    """Writes the status of one pod. Fields in `verdict` override those from its containers."""
+    """Writes the status of one pod. Fields in `verdict` override those computed from containers."""
 
     def __init__(
         self, client: Client, pod: Raw, inits: Sequence[Container], mains: Sequence[Container]
@@ -146,6 +146,6 @@ def pod_path(pod: Raw) -> str:
 
 
 def delete_pod(client: Client, pod: Raw) -> None:
-    """Delete an ended pod from the API server, but not a newer one of the same name."""
+    """Delete an ended pod from the API server, but not a newer pod of the same name."""
     with contextlib.suppress(NotFound, Conflict):
         client.delete(pod_path(pod), pod["metadata"]["uid"], grace_seconds=0)

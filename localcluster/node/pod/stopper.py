@@ -1,7 +1,7 @@
 """Stop containers as a kubelet does: preStop hooks, SIGTERM, the grace period, SIGKILL.
 
-Main containers stop together; then the sidecars, the last one first. Runs in the pod's thread;
-hooks have threads of their own.
+Main and init containers stop together; then the sidecars, the last one first. Runs in the pod's
+thread; hooks have threads of their own.
 """
 
 import signal
@@ -22,7 +22,9 @@ KILL_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Stopper:
-    """Stops containers of one pod. `pause` waits for a wake-up, and raises when the pod is gone."""
+    """Stops containers of one pod. `pause` waits for a wake-up or until a time, and raises Gone if
+    the pod was removed from the API server.
+    """
 
     node: NodeContext
     pause: Callable[[float], None]
@@ -34,9 +36,9 @@ class Stopper:
         mains: Sequence[Container],
         grace_seconds: Callable[[], float],
     ) -> None:
-        """Stop all containers; return when their processes are gone.
+        """Stop all these containers, and wait until their processes have ended.
 
-        `grace_seconds` is called repeatedly because it can change meanwhile.
+        `grace_seconds` is called repeatedly, because the grace period can change meanwhile.
         """
         started = clock.monotonic()
 
@@ -50,7 +52,7 @@ class Stopper:
             self._stop_together(pod, [sidecar], partial(deadline, least))
 
     def kill(self, containers: Sequence[Container]) -> None:
-        """Kill these containers and wait for their end."""
+        """Kill these containers and wait for the end of each, at most 10 seconds."""
         processes = [each.process for each in containers if each.process is not None]
         for process in processes:
             self.node.runtime.kill(process, signal.SIGKILL)

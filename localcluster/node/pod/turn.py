@@ -1,8 +1,8 @@
 """Lets only one job at a time run its pods, if pods share the machine's network.
 
-Pods listen on fixed ports of all addresses (PaddlePaddle's launcher does), so those of a second job
-would find the ports in use, or hang. A job keeps the network until none of its pods is left. Any
-thread may call.
+PaddlePaddle's launcher listens on fixed ports of all addresses, so the pods of a second job would
+find the ports in use, or hang. The next job waits until all pods of the current one have ended. Any
+thread can call the methods.
 """
 
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ NOT_ENDED = "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Fa
 
 @dataclass(frozen=True)
 class Turn:
-    """The current job, in a file that all nodes of the cluster share.
+    """The current job: the file, which all nodes of the cluster share, contains its UID.
 
-    Its lock is held only for moments, and never during a request to the API server.
+    The file is locked only for a moment to write it, never during a request to the API server.
     """
 
     file: Path
     client: Client
 
     def take(self, pod: Raw) -> str:
-        """Return "" if the pod's job is the current one, else why the pod has to wait.
+        """Make the pod's job the current job. Return "", or why the pod has to wait.
 
-        Raises ApiError if the API server does not answer.
+        A pod that has no PaddleJob, or is on the host's network, never waits. Raises ApiError.
         """
         owner = _owner(pod)
         if owner is None or pod["spec"].get("hostNetwork"):
@@ -50,10 +50,10 @@ class Turn:
         return self.file.read_text() if self.file.exists() else ""
 
     def _write(self, before: str, now: str) -> bool:
-        """Replace the file's content; False if another node has changed it meanwhile.
+        """Replace the file's content; False if a node has written it since we read `before`.
 
-        Each write differs from the content before, so we also notice that a pod of the current job
-        has started after our list.
+        Every write changes the content, also for the same job. So the write fails, too, if a
+        pod of the current job has started since we listed that job's pods.
         """
         with FileLock(self.file.with_suffix(".lock")):
             if self._read() != before:
@@ -71,7 +71,7 @@ class Turn:
 
 
 def _owner(pod: Raw) -> Raw | None:
-    """The reference to the job that the pod belongs to."""
+    """The reference to the pod's PaddleJob; None if the pod belongs to no PaddleJob."""
     references: list[Raw] = pod["metadata"].get("ownerReferences") or []
     return next(
         (each for each in references if each.get("controller") and each["kind"] == KIND), None

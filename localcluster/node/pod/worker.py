@@ -1,8 +1,9 @@
-"""One pod on the node: a thread that runs it from sandbox to end.
+"""One pod on the node: a thread that runs the pod from its sandbox to its end.
 
-A new version of the pod, the end of a process, a probe or a deadline wakes the thread; it then
+A new version of the pod, the end of a process, a probe or a deadline wakes the thread, which then
 reads the current state and takes the next step. A new status alone does not wake it, as in a
-kubelet. Only this thread changes the containers. When it ends, no process of the pod is left.
+kubelet. Apart from probes, only this thread changes the containers. When it ends, no process of the
+pod is left.
 """
 
 import contextlib
@@ -43,7 +44,7 @@ class Gone(Exception):
 
 
 class PodWorker:
-    """Runs one pod, in a thread of its own. Its public methods may be called from any thread."""
+    """Runs one pod, in a thread of its own. Any thread can call the public methods."""
 
     def __init__(
         self,
@@ -105,11 +106,13 @@ class PodWorker:
         return self._sandbox.facts.pod_ip
 
     def process_of(self, container: str) -> Process | None:
-        """The process of a container, if it runs."""
+        """The process of a container; None if the container does not run or does not exist."""
         return next((each.process for each in self._all if each.name == container), None)
 
     def connect(self, port: int) -> socket.socket:
-        """Connect to a port of the pod's own loopback interface. Raises OSError."""
+        """Connect to a port on the pod's loopback interface, or at its address if it has no network
+        namespace. Raises OSError.
+        """
         if not self._node.has_network(self._pod):
             return socket.create_connection((self.address, port))
         there = self._node.runtime.open_socket(self._pod["metadata"]["uid"])
@@ -126,7 +129,7 @@ class PodWorker:
         return not any(log.path == path and not log.complete.is_set() for log in logs)
 
     def update(self, pod: Raw) -> None:
-        """Take a new version of the pod."""
+        """Store a new version of the pod; wake the thread if the node has to act."""
         before, self.newest = self.newest, pod
         if _asked_of(pod) != _asked_of(before):
             self.wake()
@@ -136,7 +139,7 @@ class PodWorker:
         self._wakeup.set()
 
     def config_map_changed(self, namespace: str, name: str) -> None:
-        """Update the volumes that show a changed ConfigMap."""
+        """If a volume has files of this ConfigMap, have the thread update the volumes."""
         if namespace != self._pod["metadata"]["namespace"]:
             return
         if self._volumes_ready and self._volumes.shows_config_map(name):
@@ -144,7 +147,7 @@ class PodWorker:
             self.wake()
 
     def abandon(self) -> None:
-        """Kill a pod that was deleted from the API server; write no status."""
+        """Have the thread kill a pod that is no longer in the API server; write no status."""
         self._abandoned.set()
         self.wake()
 
@@ -250,8 +253,8 @@ class PodWorker:
         return not error
 
     def _make_network(self) -> str:
-        """Create the pod's network, or wait for the machine's; returns why the pod waits, if it
-        does.
+        """Create the pod's network namespace; if pods share the machine's network, ask whether the
+        pod's job can use it. Return why the pod has to wait, or "".
         """
         pod, network = self._pod, self._node.network
         if network is None:
@@ -276,7 +279,7 @@ class PodWorker:
         self._node.hosts.add_file(pod["metadata"]["uid"], file)
         self._has_sandbox = True
         if self._inits:
-            for each in self._all:  # kubectl prints Init:0/1 for it, also of init containers
+            for each in self._all:  # also init containers: then kubectl prints Init:0/1
                 if not each.has_started_ever:
                     each.set_waiting("PodInitializing")
         self._write_status()
@@ -320,7 +323,7 @@ class PodWorker:
         self._look_at(self._volumes.tokens.renew_at)
 
     def _run_inits(self) -> bool:
-        """Continue the init containers in order; True when the main containers can start."""
+        """Run the init containers in order; True when the main containers can start."""
         for container in self._inits:
             if container.role == "sidecar":
                 if not self._is_ending():

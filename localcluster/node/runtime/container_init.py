@@ -1,8 +1,8 @@
-"""The first process of a container: it makes the container's namespaces, and runs its program.
+"""The first process of a container: enters mount, UTS and IPC namespaces, and runs its program.
 
-It runs the program as its child, forwards signals to it, reaps orphaned processes, and ends with
-the program's exit code (128 + n for signal n). The kernel then kills all other processes of the
-container. Single-threaded; forked from the spawner.
+It runs the program as its child, forwards signals to the program, reaps orphaned processes, and
+ends with the program's exit code (128 + n for signal n). All other processes of the container are
+then killed. The process has one thread; the spawner forks it.
 """
 
 import contextlib
@@ -30,14 +30,14 @@ FORWARDED = (
     signal.SIGUSR2,
 )
 KILL_TREE = signal.SIGRTMIN
-"""The signal on which it kills its program and all descendants, if it has no PID namespace."""
-# The kernel's out-of-memory killer takes a container before the cluster's own processes.
+"""Used instead of SIGKILL without a PID namespace: the process kills its descendants and ends."""
+# The kernel's out-of-memory killer kills a container before the cluster's own processes.
 OOM_SCORE_ADJUSTMENT = "500"
 
 
 def run_init(spec_file: str, descriptors: list[int], isolated: bool) -> NoReturn:
-    """Set up the container and run its program. `descriptors`: stdout, stderr, and one for a start
-    error.
+    """Set up the container and run its program. `descriptors` are its stdout and stderr, and the
+    one to which an error of the start is written.
     """
     out, err, report = descriptors
     try:
@@ -69,7 +69,7 @@ def _prepare(spec: ContainerSpec, isolated: bool) -> None:
 
 
 def report_failure(descriptor: int, reason: str, message: str) -> None:
-    """Send the node the reason why something could not be started."""
+    """Write to `descriptor`, for the node, why something could not be started."""
     with contextlib.suppress(OSError):
         os.write(descriptor, json.dumps({"reason": reason, "message": message}).encode())
 
@@ -84,9 +84,10 @@ def _start_main(spec: ContainerSpec, out: int, err: int, report: int) -> int:
 
 
 def exec_program(argv: list[str], env: dict[str, str], streams: list[int], report: int) -> NoReturn:
-    """Replace this process by the program with `streams` as its stdin, stdout and stderr.
+    """Replace this process by the program with `streams` as its stdin, stdout and stderr; close all
+    other descriptors.
 
-    If that is impossible, `report` gets the error.
+    If that is impossible, write the error to `report` and end with exit code 128.
     """
     try:
         os.setsid()
@@ -114,7 +115,7 @@ def exec_program(argv: list[str], env: dict[str, str], streams: list[int], repor
 
 
 def start_error(program: str, error: OSError) -> str:
-    """The message for a program that cannot be started, in the words of a container runtime."""
+    """The message for a program that cannot be started, as a container runtime words it."""
     what = (error.strerror or str(error)).lower()
     if isinstance(error, FileNotFoundError) and "/" not in program:
         what = "executable file not found in $PATH"

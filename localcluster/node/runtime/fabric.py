@@ -2,11 +2,11 @@
 
     python -m localcluster.node.runtime.fabric FOLDER HOST:PORT
 
-If the machine allows namespaces, it writes a description of the network into FOLDER and serves
-until it is killed; otherwise it says why and ends. It runs in the network's namespace, which
-accepts all packets that pods send to addresses outside. So it can connect pods, through the
-machine's network, with the API server at HOST:PORT, with web ports of any other address, and with
-the machine's name server.
+If the machine allows such a network, it writes a description of the network into FOLDER and serves
+until it is killed; otherwise it prints the reason and ends. It runs in the network's namespace,
+which receives all packets that pods send to addresses outside. It accepts the pods' connections
+there, and forwards them through the machine's network to the API server at HOST:PORT, to ports 80
+and 443 of any other address, and to the machine's name server.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class Forwarder:
         self._machine = machine
         self._own = open_own()
         self._server = server
-        # Others wait in the kernel: accepting without a free descriptor would be a busy loop.
+        # Further clients wait in the kernel: accepting without free descriptors is a busy loop.
         self._free = asyncio.Semaphore(most_connections())
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -74,7 +74,7 @@ class Forwarder:
             await self._free.acquire()
             try:
                 client, _ = await loop.sock_accept(listener)
-            except OSError:  # the client is gone again, or the machine has no descriptor left
+            except OSError:  # the client has disconnected, or no descriptor is free
                 self._free.release()
                 await asyncio.sleep(ACCEPT_RETRY_SECONDS)
                 continue
@@ -94,13 +94,13 @@ class Forwarder:
             await _join(client, there)
 
     def _target(self, asked: tuple[str, int]) -> tuple[str, int]:
-        """The real target of a connection to this address."""
+        """The address to connect to for a pod that connects to `asked`."""
         if asked == (API_ADDRESS, NAMES_PORT):
             return name_server(), NAMES_PORT
         return self._server if asked == (API_ADDRESS, API_PORT) else asked
 
     def new_socket(self, kind: int) -> socket.socket:
-        """A socket in the machine's network namespace."""
+        """A non-blocking socket in the machine's network namespace."""
         linux.setns(self._machine, linux.CLONE_NEWNET)
         try:
             new = socket.socket(socket.AF_INET, kind)
@@ -117,7 +117,7 @@ class Names(asyncio.DatagramProtocol):
         self, new_socket: Callable[[int], socket.socket], server: Callable[[], str]
     ) -> None:
         self._socket = new_socket
-        self._server = server  # called for each query: a machine may move to another network
+        self._server = server  # called for each query, because a machine can change networks
         self._tasks: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -150,7 +150,9 @@ def name_server() -> str:
 
 
 def most_connections() -> int:
-    """The most connections: with two files each they use three quarters of the file limit."""
+    """Raise this process's limit of open files, and return how many connections to allow: with two
+    descriptors each, three quarters of the limit.
+    """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = min(most, MAX_FILES)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
@@ -168,7 +170,7 @@ async def _join(first: socket.socket, second: socket.socket) -> None:
 
 
 async def _copy(source: socket.socket, target: socket.socket) -> None:
-    """Copy in one direction, including the stream's end; the other direction may continue."""
+    """Copy in one direction until its end, and pass the end on; the other direction can go on."""
     loop = asyncio.get_running_loop()
     while piece := await loop.sock_recv(source, PIECE_BYTES):
         await loop.sock_sendall(target, piece)
@@ -176,8 +178,8 @@ async def _copy(source: socket.socket, target: socket.socket) -> None:
 
 
 def build(folder: Path) -> int:
-    """Create the network and publish it; returns a descriptor of the machine's network. Raises
-    OSError.
+    """Create the network, write its description, and move this process into its namespace; return a
+    descriptor of the machine's network namespace. Raises OSError.
     """
     first_address = choose_range(ROUTES.read_text())
     machine = open_own()
@@ -193,7 +195,7 @@ def build(folder: Path) -> int:
 
 
 def main(folder: Path, server: str) -> int:
-    """Build the network and serve until a signal; returns 0 if it cannot be built."""
+    """Build the network and serve until a signal; return 0 if the network cannot be built."""
     try:
         machine = build(folder)
     except OSError as error:

@@ -1,7 +1,7 @@
 """System calls for which Python 3.11 has no function: namespaces and mounts.
 
-Any thread may call these; unshare and setns change the calling thread alone, so the processes that
-use them are single-threaded.
+Any thread can call these. But unshare and setns change only the calling thread, so the processes
+that use them have one thread.
 """
 
 import ctypes
@@ -37,12 +37,12 @@ def _check(result: int, what: str) -> None:
 
 
 def unshare(flags: int) -> None:
-    """Leave namespaces for new ones. Raises OSError."""
+    """Move this thread, or for PID its next children, into new namespaces. Raises OSError."""
     _check(_libc.unshare(ctypes.c_int(flags)), "unshare")
 
 
 def setns(descriptor: int, kind: int) -> None:
-    """Join the namespace behind the descriptor. Raises OSError."""
+    """Move this thread into the descriptor's namespace of this type. Raises OSError."""
     _check(_libc.setns(ctypes.c_int(descriptor), ctypes.c_int(kind)), "setns")
 
 
@@ -61,10 +61,13 @@ def mount(
 
 
 def bind(source: str | Path, target: str | Path, read_only: bool = False) -> None:
-    """Make `source`, and what is mounted below it, appear at `target`."""
+    """Make `source`, and what is mounted below it, appear at `target`. Raises OSError.
+
+    `read_only` has no effect on what is mounted below `source`.
+    """
     mount(str(source), target, flags=MS_BIND | MS_REC)
     if read_only:
-        # In a user namespace a remount must keep these flags, if the mount came with them.
+        # In a user namespace a remount must keep those of these flags that the mount already has.
         locked = os.statvfs(target).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
         mount("none", target, flags=MS_BIND | MS_REMOUNT | MS_RDONLY | locked)
 
@@ -84,6 +87,6 @@ def pivot_root(new_root: str | Path) -> None:
 
 
 def set_hostname(name: str) -> None:
-    """Name the host of this process's UTS namespace."""
+    """Set the hostname of this process's UTS namespace. Raises OSError."""
     data = name.encode()
     _check(_libc.sethostname(data, ctypes.c_size_t(len(data))), "sethostname")

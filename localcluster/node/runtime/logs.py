@@ -1,7 +1,8 @@
 """Writes and reads container logs on disk, in the format of container runtimes.
 
-A record is `<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P> <text>`: after P its line goes on.
-LogPump's thread reads the pipes of all containers and writes the logs; any thread may read them.
+A record is `<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P> <text>`; F ends a line, and after P
+the line goes on in the next record of the stream. LogPump's thread reads the pipes of all
+containers and writes the logs; any thread can read the logs.
 """
 
 import contextlib
@@ -23,15 +24,15 @@ FOLLOW_SECONDS = 0.1
 
 
 def timestamp(seconds: float) -> str:
-    """RFC 3339 with nine digits after the second; the last three are always 0, because a float has
-    no more.
+    """RFC 3339 in UTC with nine decimals; the last three are always 0, because Python's datetime
+    has microseconds only.
     """
     moment = datetime.fromtimestamp(seconds, UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "000Z"
 
 
 class LogFile:
-    """One container's log, written as its output comes."""
+    """The log of one run of a container. `complete` is set when both streams have ended."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +43,9 @@ class LogFile:
         self._open_streams = 2
 
     def write(self, stream: str, data: bytes) -> None:
-        """Append output of `stdout` or `stderr`; an unfinished line waits for its end."""
+        """Append output of `stdout` or `stderr`. An unfinished line is kept back until its end, or
+        until it has 16 KiB.
+        """
         stamp = timestamp(clock.now()).encode()
         lines = (self._pending[stream] + data).split(b"\n")
         rest = lines.pop()
@@ -73,11 +76,11 @@ class LogPump(threading.Thread):
 
     def __init__(self) -> None:
         super().__init__(name="log pump", daemon=True)
-        self._epoll = select.epoll()  # descriptors may be added while the thread waits
+        self._epoll = select.epoll()  # others can add descriptors while the thread waits
         self._streams: dict[int, tuple[str, LogFile]] = {}
 
     def add(self, log: LogFile, stdout: int, stderr: int) -> None:
-        """Take over both descriptors; each is closed at the end of its stream."""
+        """Copy both streams into the log; close each descriptor at the end of its stream."""
         for descriptor, stream in ((stdout, "stdout"), (stderr, "stderr")):
             self._streams[descriptor] = (stream, log)
             self._epoll.register(descriptor, select.EPOLLIN)
@@ -96,7 +99,7 @@ class LogPump(threading.Thread):
                 return
             log.end(stream)
         if not data:
-            self._epoll.unregister(descriptor)  # else a fork's copy of it would still cause events
+            self._epoll.unregister(descriptor)  # else a forked copy would still cause events
             del self._streams[descriptor]
             os.close(descriptor)
 
@@ -115,8 +118,8 @@ class LogQuery:
 def read_log(path: Path, query: LogQuery, is_complete: Callable[[], bool]) -> Iterator[bytes]:
     """The log's text in pieces. With `follow`, also new lines until the log is complete.
 
-    An empty piece means that nothing is new for now, so that the caller can check whether anyone
-    still listens.
+    If nothing is new, this yields an empty piece, for the caller to check whether the client still
+    listens.
     """
     left = query.limit_bytes
     for piece in _pieces(path, query, is_complete):
@@ -143,7 +146,7 @@ def _pieces(path: Path, query: LogQuery, is_complete: Callable[[], bool]) -> Ite
 
 
 def _whole_records(file: BinaryIO) -> list[bytes]:
-    """Read the complete records; the file position stays before an incomplete one."""
+    """Read up to the last complete record; an incomplete record is left for the next call."""
     records = file.readlines()
     if records and not records[-1].endswith(b"\n"):
         file.seek(-len(records.pop()), os.SEEK_CUR)
@@ -157,7 +160,7 @@ def _selected(records: list[bytes], query: LogQuery) -> list[bytes]:
 
 
 def _tail(records: list[bytes], lines: int) -> deque[bytes]:
-    """The last lines, each with all its records."""
+    """The records of the last `lines` lines."""
     kept: deque[bytes] = deque()
     for record in reversed(records):
         if not _is_partial(record) or not kept:
@@ -180,7 +183,7 @@ def _shown(record: bytes, with_timestamp: bool) -> bytes:
 
 
 def last_lines(path: Path, max_lines: int, max_bytes: int) -> str:
-    """The end of a log, for a termination message."""
+    """The end of a log, for a termination message; empty if the log cannot be read."""
     try:
         pieces = read_log(path, LogQuery(tail_lines=max_lines), lambda: True)
         return b"".join(pieces)[-max_bytes:].decode(errors="replace")

@@ -1,9 +1,8 @@
-"""Memory limits without cgroups: a container over its limit is killed, as by the kernel.
+"""Memory limits without cgroups: a container over its limit is killed, as the kernel would do.
 
-The memory that a container's processes do not share with files is counted, as an estimate of what a
-memory cgroup charges. It is checked a few times a second, and only while some container has a
-limit. Only the spawner uses this module: every process of every container is visible in its PID
-namespace.
+The memory of a container is estimated: the resident memory of its processes without shared and file
+pages. It is checked four times a second, while any container has a limit. Only the spawner uses
+this module, because all processes of all containers are visible in its PID namespace.
 """
 
 import contextlib
@@ -17,7 +16,7 @@ PAGE_BYTES = resource.getpagesize()
 
 
 class Watchdog:
-    """Enforces memory limits; a container is identified by its first process."""
+    """Enforces memory limits. Containers are named by the pid of their first process."""
 
     def __init__(self, isolated: bool, kill_signal: int) -> None:
         self._isolated = isolated
@@ -32,7 +31,7 @@ class Watchdog:
         return INTERVAL_SECONDS if self._limits else None
 
     def watch(self, process: int, limit_bytes: int) -> None:
-        """Enforce a limit on a container, identified by its first process."""
+        """Enforce a limit on the container with this first process."""
         self._limits[process] = limit_bytes
 
     def forget(self, process: int) -> bool:
@@ -64,7 +63,7 @@ class Watchdog:
         return used
 
     def _container_of(self, process: str) -> str:
-        """A value that identifies a process's container."""
+        """A value that identifies the container of a process; "" if it is not found."""
         if self._isolated:
             return _namespace(process)
         while process and int(process) not in self._limits:

@@ -1,8 +1,7 @@
 """Network devices, addresses and routes: the few requests to the kernel that pod networks need.
 
-A socket stays in the network namespace in which it was made, even if its process moves to another.
-Requests raise OSError with the kernel's message. `ip` could do the same, but is not installed
-everywhere.
+Requests raise OSError with the kernel's message. The program `ip` could do the same, but is not
+installed everywhere.
 """
 
 import os
@@ -25,7 +24,9 @@ HEADER = struct.Struct("=IHHII")
 
 
 class Netlink:
-    """A connection to the kernel's routing tables of the present network namespace."""
+    """A netlink socket. It belongs to the network namespace in which it was created, even if the
+    process moves to another.
+    """
 
     def __init__(self) -> None:
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
@@ -42,15 +43,15 @@ class Netlink:
         self._ask(RTM_NEWLINK, 0, _link(index))
 
     def add_bridge(self, name: str, index: int, address: bytes) -> None:
-        """Add a bridge with this index and Ethernet address, switched on."""
+        """Add a bridge device with this index and Ethernet address, switched on."""
         kind = _attribute(IFLA_INFO_KIND, b"bridge")
         info = _attribute(IFLA_IFNAME, name.encode()) + _attribute(IFLA_LINKINFO, kind)
         info += _attribute(IFLA_ADDRESS, address)
         self._ask(RTM_NEWLINK, NLM_F_CREATE, _link(index) + info)
 
     def add_cable(self, bridge: int, name: str, namespace: int, index: int = 0) -> None:
-        """Add a device in another network namespace, switched off, whose other end is in this
-        bridge.
+        """Add a veth pair: a device `name`, switched off, in another network namespace, and its
+        peer in the bridge. With `index` 0 the kernel chooses the index of the device.
         """
         other = _attribute(IFLA_IFNAME, name.encode()) + _number(IFLA_NET_NS_FD, namespace)
         peer = _attribute(VETH_INFO_PEER, _link(index, flags=0) + other)
@@ -59,14 +60,14 @@ class Netlink:
         self._ask(RTM_NEWLINK, NLM_F_CREATE, _link(0) + info)
 
     def add_address(self, index: int, address: str, prefix: int) -> None:
-        """Give a device an address, or keep it if it has it already."""
+        """Give a device an address; no error if it already has this address."""
         packed = socket.inet_aton(address)
         body = struct.pack("=BBBBI", socket.AF_INET, prefix, 0, RT_SCOPE_UNIVERSE, index)
         body += _attribute(IFA_LOCAL, packed) + _attribute(IFA_ADDRESS, packed)
         self._ask(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, body)
 
     def add_route(self, destination: str, prefix: int, index: int, source: str = "") -> None:
-        """Route these addresses over this device, on-link; replaces an existing route."""
+        """Route these addresses directly over this device; replaces an existing route."""
         body = _route(prefix, RT_SCOPE_LINK, RTN_UNICAST)
         body += _attribute(RTA_DST, socket.inet_aton(destination)) + _number(RTA_OIF, index)
         if source:
@@ -74,13 +75,13 @@ class Netlink:
         self._ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, body)
 
     def add_default_route(self, gateway: str) -> None:
-        """Set the default route."""
+        """Set the default route, or replace it."""
         body = _route(0, RT_SCOPE_UNIVERSE, RTN_UNICAST)
         body += _attribute(RTA_GATEWAY, socket.inet_aton(gateway))
         self._ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, body)
 
     def take_all_else(self) -> None:
-        """Accept packets for every address that has no other route."""
+        """Accept packets for every address without another route, as if it were our own."""
         body = _route(0, RT_SCOPE_HOST, RTN_LOCAL) + _number(RTA_OIF, LOOPBACK)
         self._ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, body)
 

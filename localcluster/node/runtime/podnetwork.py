@@ -1,9 +1,8 @@
-"""The network that all pods of a cluster share, each with a namespace and an address of its own.
+"""The network of a cluster's pods: each pod has a network namespace and an address of its own.
 
-One network namespace has the bridge, and the process of `fabric.py` holds it. A pod's namespace has
-a device whose other end is in that bridge; so has the machine's own, so that nodes and pods reach
-each other. All of it disappears with the namespaces, and these with their processes, however they
-end.
+The bridge is in a further namespace, that of the process of `fabric.py`. Each pod's namespace, and
+that of the machine, has a veth device whose peer is in the bridge, so nodes and pods reach each
+other. The kernel removes a namespace with its devices when no process uses it any more.
 """
 
 import contextlib
@@ -23,30 +22,30 @@ from localcluster.node.runtime.netlink import LOOPBACK, Netlink
 
 FILE = "network.json"
 RANGES, RANGE_PREFIX = ("198.18.0.0", "10.222.0.0", "100.96.0.0"), 15
-"""Ranges to choose from. The first is for benchmarks (RFC 2544); some proxies use it, too."""
+"""Address ranges to choose from. The first is for benchmarks (RFC 2544); some proxies use it."""
 DEFAULT_PREFIX = 8
-"""A route with a shorter prefix than this is taken for a default route, or a part of one."""
+"""A route with a shorter prefix than this counts as a default route, or as a part of one."""
 ROUTES = Path("/proc/net/route")
 NODE_PREFIX = 22
 API_ADDRESS, API_PORT = "10.96.0.1", 443
-"""The API server's address for pods: the first of the Services'. It also answers DNS queries."""
+"""Where pods reach the API server: the first Service address. It also answers DNS queries."""
 BRIDGE = DEVICE = 2
-"""The index of the first device after the loopback one."""
+"""The index of the bridge, and of a pod's device: the first after the loopback device."""
 BRIDGE_ADDRESS = b"\x02\0" + socket.inet_aton(API_ADDRESS)
-"""A fixed one. A bridge without has the lowest of its ports' addresses, so it changes as pods come
-and go, and other pods' packets go to the old one for up to 40 s.
+"""A fixed Ethernet address. By default a bridge has the lowest address of its ports, which changes
+as pods come and go; other pods send packets to the old address for up to 40 s.
 """
 OWN = re.compile(r"lc\d+\s")
 SETTINGS = Path("/proc/sys/net")
 CLIENT_PORTS = "20000 29999"
-"""Ports of outgoing connections, below those that jobs listen on: a connection would block a
-server's port.
+"""Ports of outgoing connections, below those on which jobs listen, because a connection from a port
+would block a server on it.
 """
 
 
 @dataclass(frozen=True)
 class PodNetwork:
-    """The network's owner process, the machine's device in it, and its address range."""
+    """The pid of the network's process, the name of the machine's device, and the first address."""
 
     pid: int
     device: str
@@ -54,12 +53,12 @@ class PodNetwork:
 
     @classmethod
     def read(cls, folder: Path) -> Self | None:
-        """Read what `write` wrote; None if pods share the machine's network."""
+        """Read the file of `write`; None if it does not exist: pods share the machine's network."""
         path = folder / FILE
         return cls(**json.loads(path.read_text())) if path.exists() else None
 
     def write(self, folder: Path) -> None:
-        """Publish it for the nodes in an atomically written file."""
+        """Write this description for the nodes to a file in `folder`, atomically."""
         new = folder / f".{FILE}"
         new.write_text(json.dumps(asdict(self)))
         new.rename(folder / FILE)
@@ -71,7 +70,7 @@ class PodNetwork:
         return list(network.subnets(new_prefix=NODE_PREFIX))
 
     def open(self) -> int:
-        """A descriptor of the bridge's namespace. Raises OSError."""
+        """Open a descriptor of the bridge's namespace. Raises OSError."""
         return os.open(f"/proc/{self.pid}/ns/net", os.O_RDONLY)
 
     def attach_node(self, address: str, subnet: str) -> None:
@@ -85,8 +84,8 @@ class PodNetwork:
 def choose_range(routes: str) -> str:
     """The first address of a range for which the machine has no route but its default one.
 
-    `routes` is the text of ROUTES. Routes of other local clusters are ignored: each of their nodes
-    has claimed a part of its own. Raises OSError if every range is taken.
+    `routes` is the text of ROUTES. Routes of other local clusters are ignored, because each node
+    claims its own part of a range. Raises OSError if no range is free.
     """
     taken = [_destination(line) for line in routes.splitlines()[1:] if not OWN.match(line)]
     taken = [each for each in taken if each.prefixlen >= DEFAULT_PREFIX]
@@ -111,19 +110,19 @@ def read_resolver() -> str:
 
 
 def build_resolver() -> str:
-    """A pod's resolv.conf: the machine's with another name server."""
+    """A pod's resolv.conf: that of the machine, but with API_ADDRESS as the only name server."""
     lines = [line for line in read_resolver().splitlines() if not line.startswith("nameserver")]
     return "\n".join([*lines, f"nameserver {API_ADDRESS}"]) + "\n"
 
 
 def open_own() -> int:
-    """A descriptor of the present network namespace."""
+    """Open a descriptor of this thread's network namespace."""
     return os.open("/proc/thread-self/ns/net", os.O_RDONLY)
 
 
 def make_bridge(machine: int, first_address: str) -> str:
-    """Set up this new namespace; returns the name of the device that it added to the machine's
-    network.
+    """Set up this thread's new network namespace with a bridge; return the name of the device that
+    it adds to the machine's network namespace, whose descriptor is `machine`. Raises OSError.
     """
     _configure()
     name = f"lc{os.getpid()}"  # OWN matches it
@@ -138,9 +137,10 @@ def make_bridge(machine: int, first_address: str) -> str:
 
 
 def make_pod_network(fabric: int, address: str) -> int:
-    """A descriptor of a new namespace with this address. Raises OSError.
+    """Create a network namespace with this address, connect it with the bridge in namespace
+    `fabric`, and return its descriptor. Raises OSError.
 
-    Afterwards the calling thread is in the new namespace: the caller must switch back.
+    Afterwards, also after an error, the calling thread must return to its own namespace.
     """
     linux.setns(fabric, linux.CLONE_NEWNET)
     with Netlink() as bridge:
@@ -162,10 +162,10 @@ def make_pod_network(fabric: int, address: str) -> int:
 
 
 def _configure() -> None:
-    """Set the client ports, and disable IPv6: neighbour discovery would flood a large bridge."""
+    """Set the client ports. Disable IPv6, whose neighbour discovery would flood a large bridge."""
     for name, value in (
         ("ipv6/conf/default/disable_ipv6", "1"),
         ("ipv4/ip_local_port_range", CLIENT_PORTS),
     ):
-        with contextlib.suppress(OSError):  # some containers may only read it
+        with contextlib.suppress(OSError):  # in some containers /proc/sys is read-only
             (SETTINGS / name).write_text(value)

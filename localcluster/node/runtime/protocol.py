@@ -1,7 +1,7 @@
 """The protocol between node and spawner: JSON messages and descriptors over a packet socket.
 
-A message is one packet. A container's specification may be larger than a packet (one variable may
-hold 128 KiB), so it travels as a file in the container's scratch folder.
+A message is one packet. A container's specification can be larger than a packet (one variable can
+have 128 KiB), so it is passed as a file in the container's scratch folder.
 """
 
 import errno
@@ -22,8 +22,8 @@ MAX_DESCRIPTORS = 8
 class Mount:
     """`source` appears at `target` in the container.
 
-    With `overlay` it is a private copy; with `if_hidden` it is mounted only if the container does
-    not see the path anyway.
+    With `overlay` the container sees a private copy of `source`. With `if_hidden` nothing is
+    mounted if `target` already exists in the container.
     """
 
     source: str
@@ -35,9 +35,10 @@ class Mount:
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """Everything the spawner needs to run one container; paths are the node's.
+    """Everything that the spawner needs to run one container.
 
-    `network` names the pod's network by the pod's UID; it is empty for the machine's.
+    `scratch` and `etc` are paths on the node, `workdir` is one in the container. `network` is the
+    UID of the pod, or empty for the machine's network.
     """
 
     argv: list[str]
@@ -52,7 +53,7 @@ class ContainerSpec:
     network: str
 
     def write(self) -> str:
-        """Write it into a file that only the owner can read; return the path."""
+        """Write this into a file that only its owner can read; return the file's path."""
         path = Path(self.scratch, "spec")
         path.touch(0o600)
         path.write_bytes(pickle.dumps(self))
@@ -60,7 +61,7 @@ class ContainerSpec:
 
     @classmethod
     def read(cls, path: str) -> Self:
-        """The inverse of `write`."""
+        """Read a file of `write`."""
         spec: Self = pickle.loads(Path(path).read_bytes())
         return spec
 
@@ -68,9 +69,9 @@ class ContainerSpec:
 def send(
     channel: socket.socket, message: Mapping[str, object], descriptors: Sequence[int] = ()
 ) -> None:
-    """Send one message with descriptors; the sender still has to close these.
+    """Send one message with descriptors, which the caller must still close.
 
-    Raises OSError if the message is too long: the other side would get a part of it, and end.
+    Raises OSError, also if the message is longer than the receiver's buffer.
     """
     packet = json.dumps(message).encode()
     if len(packet) > MAX_PACKET_BYTES:

@@ -1,9 +1,9 @@
 """The file system that a container sees, built by its first process in its own mount namespace.
 
-The host's folders serve as the image: each top-level folder is an overlay whose writes go to the
-container's scratch folder, so that any path can be created or changed without an effect on the
-host. If the kernel refuses an overlay, the folder itself is bound. /proc, /dev, /run and /tmp are
-the container's own. Single-threaded; raises a MountError that says which mount failed.
+The host's folders are the image: each top-level folder is an overlay whose writes go to the
+container's scratch folder and do not change the host. But other file systems that are mounted there
+are bound as they are, and so is a folder whose overlay the kernel refuses: writes to these change
+the host. /proc, /dev, /run and /tmp are the container's own.
 """
 
 import contextlib
@@ -29,11 +29,14 @@ DEVICE_LINKS = {
 
 
 class MountError(Exception):
-    """A mount of the container's spec failed; the message is for the user."""
+    """The container's file system cannot be built; the message is for the user."""
 
 
 def enter_root(spec: ContainerSpec) -> None:
-    """Build the container's root from its spec and make it this process's root."""
+    """Build the container's root from its spec and make it this process's root.
+
+    Raises a MountError that says which mount failed.
+    """
     try:
         linux.mount("none", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
         root = Path(spec.scratch, "root")
@@ -92,7 +95,7 @@ def _mirror(source: Path, target: Path, layers: Path) -> None:
         target.symlink_to(source.readlink())
     elif source.is_dir():
         target.mkdir()
-        if not os.access(source, os.R_OK | os.X_OK):  # such as another user's /root: stays empty
+        if not os.access(source, os.R_OK | os.X_OK):  # for example /root: the copy stays empty
             return
         _overlay([source], target, layers)
     else:
@@ -113,13 +116,13 @@ def _make_mount_point(target: Path, is_folder: bool) -> None:
 
 
 def _bind_host_mounts(root: Path, scratch: Path) -> None:
-    """Bind the host's mounts into the overlay, which shows only one file system."""
+    """Bind the host's other file systems, which an overlay does not show."""
     own = tuple(f"/{name}" for name in OWN_FOLDERS)
     for point in _host_mount_points():
         if any(point == path or point.startswith(path + "/") for path in own):
             continue
         target = root / point.lstrip("/")
-        # The root that is being built must not be bound into itself.
+        # The root that is being built must not be bound below itself.
         depth = 0 if scratch.is_relative_to(point) else linux.MS_REC
         with contextlib.suppress(OSError):  # another user's FUSE mount: no container needs it
             _make_mount_point(target, Path(point).is_dir())
@@ -127,7 +130,7 @@ def _bind_host_mounts(root: Path, scratch: Path) -> None:
 
 
 def _host_mount_points() -> list[str]:
-    """The mount points directly below the root file system, without nested ones."""
+    """The host's mount points, except / and those below another mount point."""
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
     points = sorted({line.split()[4].encode().decode("unicode_escape") for line in lines})
     outermost: list[str] = []
@@ -171,10 +174,9 @@ def _mount_own(root: Path, scratch: Path) -> None:
 
 
 def _link_etc(root: Path, etc: Path) -> None:
-    """Put the pod's hosts, hostname and, if it has one, resolv.conf in place.
+    """Link /etc/hosts, /etc/hostname and, if the pod has its own, /etc/resolv.conf.
 
-    They are links into a bound folder, so that the node can replace a file atomically: a reader
-    sees the old one or the new one.
+    The links lead into a bound folder, where the node can replace a file atomically.
     """
     folder = root / "run" / "pod-etc"
     folder.mkdir()
@@ -203,9 +205,8 @@ def _mount_into(root: Path, mount: Mount, layers: Path) -> None:
 
 
 def resolve_in(root: Path, path: str) -> Path:
-    """Resolve `path` and its links inside `root`, as after chroot(2).
-
-    Raises OSError where links lead in circles.
+    """Resolve `path` and its symbolic links as if `root` were /. Raises OSError for more than
+    MAX_LINKS links.
     """
     current, left = root, [*reversed(Path(path).parts)]
     links = 0

@@ -1,8 +1,8 @@
 """The node's side of the spawner: start a container, run a command in one, send it a signal.
 
-Any thread may call. Each started process has a Process, which reports its end; a thread of the
-runtime reads the spawner's messages. When the spawner dies, `on_death` is called: no container is
-left then, so the node has to end.
+Any thread can call these methods. Each started process has a Process object, which reports its end;
+a thread of the runtime reads the spawner's messages. When the spawner dies, all containers die with
+it: `on_death` is called, and the node must end.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ class End:
 
 
 class Process:
-    """A started container or command. `end` is set once, before `ended`."""
+    """A started container or command. `end` is None until it has ended; then `ended` is set."""
 
     def __init__(self, identifier: str, on_end: Callable[[], None]) -> None:
         self.identifier = identifier
@@ -50,14 +50,14 @@ class Process:
         self._on_end = on_end
 
     def set_end(self, end: End) -> None:
-        """Set how it ended; the runtime calls this once."""
+        """Store how the process ended; only the runtime's thread calls this, and only once."""
         self.end = end
         self.ended.set()
         self._on_end()
 
 
 class Runtime:
-    """Containers of one node."""
+    """The containers of one node. `isolated` says whether the machine allows namespaces."""
 
     def __init__(self, on_death: Callable[[], None]) -> None:
         self._on_death = on_death
@@ -90,18 +90,22 @@ class Runtime:
         return process
 
     def make_network(self, name: str, address: str, bridge: int) -> None:
-        """Create a pod's network from the descriptor of its bridge. Raises StartFailed."""
+        """Create a pod's network namespace, unless it exists; `name` is the pod's UID, and `bridge`
+        the descriptor of the bridge's namespace, which is closed. Raises StartFailed.
+        """
         report_read, report_write = os.pipe()
         self._send("network", [bridge, report_write], network=name, address=address)
         _wait_started(report_read)
 
     def leave_network(self, name: str) -> None:
-        """Release a pod's network; it disappears with the pod's last process."""
+        """Release a pod's network namespace; the kernel removes it after the last process in it."""
         with contextlib.suppress(StartFailed):  # the spawner is gone, and every network with it
             self._send("leave", network=name)
 
     def run(self, container: Process, argv: list[str], timeout_seconds: float) -> tuple[int, bytes]:
-        """Run a command in a container; return its exit code and output. Raises TimeoutError."""
+        """Run a command in a container; return its exit code and output. The command blocks if it
+        writes more than 64 KiB. Raises StartFailed; TimeoutError after killing the command.
+        """
         out_read, out_write = os.pipe()
         null = os.open(os.devnull, os.O_RDONLY)
         process, report_read = self.exec(container, argv, [null, out_write, out_write])
@@ -121,10 +125,10 @@ class Runtime:
             os.close(out_read)
 
     def exec(self, container: Process, argv: list[str], streams: list[int]) -> tuple[Process, int]:
-        """Start a command in a container; `streams`, its stdin, stdout and stderr, are closed here.
+        """Start a command in a container, and close `streams`, its stdin, stdout and stderr, here.
 
-        Also returns a descriptor: it has the error if the command cannot be started, and ends with
-        the command. Raises StartFailed.
+        Also returns a descriptor, from which the caller reads the error if the command cannot be
+        started, or nothing; it ends when the command ends. Raises StartFailed.
         """
         process = self._new_process(lambda: None)
         report_read, report_write = os.pipe()
@@ -134,7 +138,7 @@ class Runtime:
         return process, report_read
 
     def open_socket(self, network: str) -> socket.socket:
-        """A socket in a pod's network, which this process cannot enter. Raises OSError."""
+        """A new socket in a pod's network namespace. Raises OSError or StartFailed."""
         ours, theirs = socket.socketpair()
         with ours:
             self._send("socket", [theirs.detach()], network=network)
@@ -144,16 +148,16 @@ class Runtime:
         return socket.socket(fileno=descriptors[0])
 
     def kill(self, process: Process, number: int) -> None:
-        """Send a signal to a container's main process; SIGKILL kills the whole container."""
+        """Send a signal to a container's program; SIGKILL kills all processes of the container."""
         with contextlib.suppress(StartFailed):  # the spawner is gone, and every process with it
             self._send("kill", id=process.identifier, signal=int(number))
 
     def mount_tmpfs(self, path: Path, size_bytes: int) -> None:
-        """Mount an emptyDir of medium Memory."""
+        """Mount an emptyDir of medium Memory; 0 means no limit. Raises StartFailed."""
         self._send("tmpfs", path=str(path), size_bytes=size_bytes)
 
     def remove(self, paths: list[Path], memory_volumes: list[Path]) -> None:
-        """Unmount memory volumes and delete folders, in the background."""
+        """Unmount memory volumes and delete folders, in the background. Raises StartFailed."""
         self._send("remove", paths=[*map(str, paths)], unmount=[*map(str, memory_volumes)])
 
     def close(self) -> None:
@@ -203,8 +207,8 @@ def _start_spawner(channel: socket.socket) -> subprocess.Popen[bytes]:
 
 
 def _wait_started(report: int) -> None:
-    """Wait until the program has been executed, which closes the pipe; otherwise the pipe has the
-    error.
+    """Wait until the pipe is closed, because the program runs. Raises StartFailed if the pipe has
+    an error instead.
     """
     with os.fdopen(report, "rb") as file:
         answer = file.read()

@@ -1,10 +1,10 @@
 """The process that forks every container of a node, and the first in the node's PID namespace.
 
-A program of its own, single-threaded, so that forking and changing namespaces is safe and cheap: a
+It is a program with one thread, because forking and changing namespaces is then safe and cheap: a
 container starts as a copy of this small process. It takes requests from the node over a socket and
-reports the end of each process. It dies with the node (end of the socket, parent-death signal), and
+reports the end of each process. It ends with the node (end of the socket, parent-death signal), and
 the kernel then kills every container. If the machine allows no namespaces, containers are plain
-process trees; `isolated` in the greeting says which.
+process trees; `isolated` in the first message says whether it does.
 
     python -m localcluster.node.runtime.spawner <socket descriptor>
 """
@@ -35,7 +35,7 @@ from localcluster.node.runtime.protocol import receive, send
 
 
 class Spawner:
-    """Children by id. An id is in `_children` from its fork until its end has been reported."""
+    """Children by id. An id is in `_children` from the fork until the child's end is reported."""
 
     def __init__(self, channel: socket.socket, isolated: bool) -> None:
         self._channel = channel
@@ -119,7 +119,9 @@ class Spawner:
         self._channel.close()
 
     def _exec(self, message: dict[str, Any], descriptors: list[int]) -> None:
-        """Run another program in a container; `descriptors`: its streams, and one for an error."""
+        """Run another program in a container; `descriptors` are stdin, stdout, stderr, and one for
+        an error.
+        """
         container = self._children.get(message["container"])
         if container is None:
             self._tell_end(message["id"], 126, False)
@@ -135,11 +137,11 @@ class Spawner:
     ) -> NoReturn:
         """Join the container's namespaces; a second fork is needed to join its PID namespace."""
         *streams, report = descriptors
-        parent = 0 if self._isolated else os.getpid()  # as the program sees it
+        parent = 0 if self._isolated else os.getpid()  # this process's pid as the program sees it
         status = 126
         with contextlib.suppress(OSError):
             environment = _environment_of(container)
-            # The container's first process stays in its working directory.
+            # The program starts in the container's working directory: that of its first process.
             folder = os.open(f"/proc/{container}/cwd", os.O_PATH)
             if self._isolated:
                 _join(container)
@@ -162,9 +164,8 @@ class Spawner:
                 os.kill(child, number)
 
     def _mount_tmpfs(self, message: dict[str, Any], _: list[int]) -> None:
-        """Mount a memory volume here, where every container inherits it and the host does not.
-
-        Without namespaces it stays a folder on the disk.
+        """Mount a memory volume in this mount namespace: containers inherit it, but the host does
+        not see it. Without namespaces the volume stays a folder on the disk.
         """
         if self._isolated:
             size = message["size_bytes"]
@@ -172,11 +173,11 @@ class Spawner:
             linux.mount("tmpfs", message["path"], "tmpfs", options=options)
 
     def _make_network(self, message: dict[str, Any], descriptors: list[int]) -> None:
-        """Create a network namespace for a pod; `descriptors` are the bridge's, and one for an
-        error.
+        """Create a network namespace for a pod; `descriptors` are the namespace of the bridge, and
+        one for an error.
         """
         bridge, report = descriptors
-        if message["network"] in self._networks:  # asked for again, after an error of the node's
+        if message["network"] in self._networks:  # the node asks again after an error
             return
         try:
             self._networks[message["network"]] = make_pod_network(bridge, message["address"])
@@ -186,7 +187,7 @@ class Spawner:
             linux.setns(self._own_network, linux.CLONE_NEWNET)
 
     def _open_socket(self, message: dict[str, Any], descriptors: list[int]) -> None:
-        """Open a socket in a pod's network; the node gets it over the channel in `descriptors`."""
+        """Open a socket in a pod's network namespace, and send it over `descriptors[0]`."""
         network = self._networks.get(message["network"], -1)
         if network < 0:
             return
@@ -246,9 +247,9 @@ def _environment_of(container: int) -> dict[str, str]:
 
 
 def _join(container: int) -> None:
-    """Enter the container's namespaces, except those that this process is in already.
+    """Enter the container's namespaces, except those in which this process already is.
 
-    Only root may enter its own network again, and a pod may share the machine's.
+    (Only root is allowed to enter its own network namespace again, which a pod can share.)
     """
     kinds = {
         "mnt": linux.CLONE_NEWNS,
@@ -267,16 +268,16 @@ def _join(container: int) -> None:
 
 
 def isolate() -> bool:
-    """Enter namespaces for this node; returns False if the machine does not allow it.
+    """Enter namespaces for this node; return False if the machine does not allow that.
 
-    Returns in a new process, the first of its PID namespace. Without root, a user namespace gives
-    the right to enter the others.
+    If it does, this returns in a new process, the first of its PID namespace. Without root, a user
+    namespace gives the right to enter the others.
     """
     if not _is_allowed():
         return False
     _unshare()
     child = os.fork()
-    if child != 0:  # stay the parent of the namespace's first process for as long as that lives
+    if child != 0:  # remain the parent until the namespace's first process ends
         os.closerange(3, 64)
         os.waitpid(child, 0)
         os._exit(1)
@@ -326,7 +327,7 @@ def main() -> None:
     channel = socket.socket(fileno=int(sys.argv[1]))
     isolated = isolate()
     send(channel, {"isolated": isolated})
-    gc.freeze()  # what exists now is shared with every child: keep the collector off it
+    gc.freeze()  # children share these objects in memory while the garbage collector skips them
     Spawner(channel, isolated).serve()
 
 

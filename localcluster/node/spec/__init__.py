@@ -1,4 +1,4 @@
-"""Evaluates parts of a pod's spec: quantities, $(VAR) references, a container's variables.
+"""Evaluates parts of a pod's spec: quantities, $(VAR) references, environment variables.
 
-All but the lookup of ConfigMaps and Secrets is pure. It imports no other room.
+All but the lookup of ConfigMaps and Secrets is pure. It imports no other package of the node.
 """

@@ -1,7 +1,7 @@
 """A container's environment, as a kubelet builds it. Pure, except that `client` reads objects.
 
-Later sources override earlier ones: the image, the API server's address, envFrom, env.
-References $(NAME) see earlier variables, but not the image's.
+Later sources override earlier ones; their order is image, API server's address, envFrom, env. A
+reference $(NAME) can use only variables before it, and none of the image.
 """
 
 import re
@@ -18,7 +18,7 @@ DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclass(frozen=True)
 class PodFacts:
-    """Values that a pod's fields can refer to, but that its stored object may not have yet."""
+    """Values that variables can refer to, but that the stored pod perhaps does not have yet."""
 
     pod_ip: str
     host_ip: str
@@ -28,7 +28,7 @@ class PodFacts:
 def build_env(
     pod: Raw, container: Raw, facts: PodFacts, client: Client, base: dict[str, str]
 ) -> dict[str, str]:
-    """The container's variables on top of `base`. Raises ConfigError."""
+    """`base`, and the container's variables, which override it. Raises ConfigError, ApiError."""
     namespace = pod["metadata"]["namespace"]
     env = dict(base)
     for source in container.get("envFrom") or []:
@@ -70,7 +70,7 @@ def _value(
 
 
 def field_value(pod: Raw, path: str, facts: PodFacts) -> str:
-    """The downward API's value for a field path. Raises ConfigError for an unknown one."""
+    """The downward API's value for a field path. Raises ConfigError for an unknown path."""
     metadata, spec = pod["metadata"], pod["spec"]
     known = {
         "metadata.name": metadata["name"],
@@ -99,7 +99,7 @@ def _as_lines(pairs: dict[str, str]) -> str:
 
 
 def resource_value(pod: Raw, container: Raw, reference: Raw, facts: PodFacts) -> int:
-    """A container's request or limit; an unset limit is what the node can allocate."""
+    """A container's request (0 if unset) or limit (if unset, what the node can allocate)."""
     if name := reference.get("containerName"):
         spec = pod["spec"]
         everything = spec["containers"] + (spec.get("initContainers") or [])
@@ -111,7 +111,7 @@ def resource_value(pod: Raw, container: Raw, reference: Raw, facts: PodFacts) ->
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """Replace $(NAME) by its value; $$ is a literal $, and an unknown name stays as written."""
+    """Replace $(NAME) by the variable's value, and $$ by $; an unknown $(NAME) stays."""
 
     def replace(match: re.Match[str]) -> str:
         if match[0] == "$$":

@@ -1,6 +1,6 @@
-"""ConfigMaps and Secrets for pods, read from the API server when a container starts.
+"""ConfigMaps and Secrets for pods, read from the API server for a container's start or a volume.
 
-Nothing is cached: a start that waits for an object reads it again.
+Nothing is cached: each try of a start reads them again.
 """
 
 import base64

@@ -20,5 +20,5 @@ def parse_quantity(text: str | int | float) -> Decimal:
 
 
 def divide_up(quantity: str | int | float, divisor: str | int | float) -> int:
-    """Divide and round up, as a resourceFieldRef does."""
+    """Divide and round up, as a resourceFieldRef does; a divisor of 0 counts as 1."""
     return math.ceil(parse_quantity(quantity) / (parse_quantity(divisor) or Decimal(1)))

@@ -1,4 +1,4 @@
 """Streams over one connection of the node's server: `kubectl exec` and `kubectl port-forward`.
 
-A connection's own thread reads what the client sends, further threads send what comes back.
+The thread of a connection reads what the client sends; other threads send the answers.
 """

@@ -18,7 +18,9 @@ PIECE_BYTES = 65536  # more than a TLS record: a read leaves no data behind that
 
 
 class Channel:
-    """Any thread may send, one receives; `is_open` is False if the request was refused."""
+    """A WebSocket. Any thread can send, only one can read `messages`. `is_open` is False if the
+    upgrade was refused, because the client offers none of `subprotocols`.
+    """
 
     def __init__(
         self,
@@ -38,7 +40,7 @@ class Channel:
         self._send(events.AcceptConnection(common[0]) if common else events.RejectConnection())
 
     def messages(self) -> Iterator[bytes]:
-        """The messages as they come, until the client has left."""
+        """Wait for binary messages, and yield each, until the connection is closed or fails."""
         poll = select.poll()
         poll.register(self._connection, select.POLLIN)
         message = bytearray()
@@ -69,11 +71,11 @@ class Channel:
             return [*self._protocol.events()]
 
     def send(self, message: bytes) -> None:
-        """Send a message; waits until the client takes it. Raises OSError."""
+        """Send a binary message; blocks while the socket's buffer is full. Raises OSError."""
         self._send(events.BytesMessage(message))
 
     def close(self) -> None:
-        """Ask the client to leave after it has read what was sent. Raises OSError."""
+        """Send the close frame, after which the client closes the connection. Raises OSError."""
         self._send(events.CloseConnection(CloseReason.NORMAL_CLOSURE))
 
     def _send(self, event: events.Event) -> None:

@@ -1,4 +1,4 @@
-"""`kubectl exec`: a command in a container, whose streams are channels of one WebSocket.
+"""`kubectl exec`: a command in a container. The command's streams are channels of one WebSocket.
 
 The first byte of a message is the channel. The last message to the client is the command's status.
 """
@@ -17,11 +17,11 @@ from localcluster.node.stream.channel import PIECE_BYTES, Channel
 SUBPROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN, STDOUT, STDERR, STATUS, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 OUTPUT_SECONDS = 1.0
-"""How long output is read after the command's end: processes that it started may still write."""
+"""How long to read output after the command's end, because its descendants can still write."""
 
 
 class Exec:
-    """One command, until it has ended or the client has left; `query` is the request's."""
+    """One command, started by the constructor; `query` has the parameters of the request."""
 
     def __init__(
         self, channel: Channel, runtime: Runtime, container: Process, query: dict[str, list[str]]
@@ -43,10 +43,10 @@ class Exec:
         _start(self._finish, report)
 
     def serve(self) -> None:
-        """Pass on what the client sends until it leaves, as it does once it has the status."""
+        """Pass the client's input to the command; kill the command when the client disconnects."""
         try:
             for message in self._channel.messages():
-                # The command may have closed its input; a client may write too late, or nonsense.
+                # Ignore invalid messages, and input that the command does not read any more.
                 with contextlib.suppress(Exception):
                     self._take(message)
         finally:
@@ -65,7 +65,7 @@ class Exec:
             termios.tcsetwinsize(self._stdin.fileno(), (size["Height"], size["Width"]))
 
     def _copy(self, channel: int, output: int) -> None:
-        # A terminal that no process has open any more ends with an error.
+        # Reading a terminal fails when no process has it open any more.
         with os.fdopen(output, "rb", buffering=0) as stream, contextlib.suppress(OSError):
             while data := stream.read(PIECE_BYTES):
                 self._channel.send(bytes([channel]) + data)
@@ -91,7 +91,7 @@ def _start(target: Callable[..., None], *arguments: object) -> threading.Thread:
 
 
 def build_status(exit_code: int, failure: bytes) -> dict[str, object]:
-    """The Status that kubectl reads: of a command that has ended, or was never started."""
+    """The Status for kubectl. `failure` is empty, or JSON that says why nothing was started."""
     if failure:
         message = f"error executing command in container: {json.loads(failure)['message']}"
         return {"status": "Failure", "reason": "InternalError", "message": message}

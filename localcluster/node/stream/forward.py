@@ -1,7 +1,7 @@
-"""`kubectl port-forward`: connections to a pod's ports, each as two streams of SPDY.
+"""`kubectl port-forward`: connections to a pod's ports. Each connection is two streams of SPDY.
 
-One of the two carries the connection's bytes, the other an error. All frames travel in the
-messages of one WebSocket.
+One stream has the connection's bytes, the other an error. All frames are in the messages of one
+WebSocket.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ class Forward:
         self._connections: dict[int, socket.socket] = {}  # by the stream of data
 
     def serve(self) -> None:
-        """Pass on what the client sends until it leaves. Raises OSError."""
+        """Pass on what the client sends until it disconnects. Raises OSError."""
         try:
             for message in self._channel.messages():
                 for frame in self._spdy.receive(message):
@@ -69,7 +69,7 @@ class Forward:
         threading.Thread(target=self._copy, args=arguments, name="forward", daemon=True).start()
 
     def _copy(self, stream: int, errors: int, there: socket.socket) -> None:
-        """Send what the pod sends to the client, then end both streams."""
+        """Copy what the pod sends to the client, then end both streams."""
         with there, contextlib.suppress(OSError):
             with contextlib.suppress(ConnectionError):
                 while payload := there.recv(PIECE_BYTES):

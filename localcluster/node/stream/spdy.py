@@ -1,7 +1,7 @@
-"""The frames of SPDY/3, as far as `kubectl port-forward` uses them: many streams in one.
+"""The frames of SPDY/3 that `kubectl port-forward` uses: many streams in one connection.
 
-kubectl speaks it inside a WebSocket. No Python package does, as browsers dropped it long ago.
-Bytes in, bytes out; this module does no input or output.
+kubectl speaks SPDY inside a WebSocket. No Python package implements SPDY, because browsers dropped
+it long ago. The functions convert between bytes and frames; they do no input or output.
 """
 
 import struct
@@ -44,7 +44,7 @@ DICTIONARY = b"".join(
 
 @dataclass(frozen=True)
 class Frame:
-    """One of the kinds above; `headers` are those of SYN_STREAM."""
+    """One frame. `kind` is a constant above; `headers` is empty except for SYN_STREAM."""
 
     kind: int
     stream: int
@@ -62,7 +62,7 @@ class Spdy:
         self._deflate = zlib.compressobj(zdict=DICTIONARY)
 
     def receive(self, data: bytes) -> Iterator[Frame]:
-        """The frames that are complete with these bytes."""
+        """Yield the frames that these bytes complete; keep the rest for the next call."""
         self._left += data
         while len(self._left) >= HEADER_BYTES:
             word, length = struct.unpack_from(">II", self._left)
@@ -77,7 +77,7 @@ class Spdy:
             yield Frame(kind, stream, bool(length >> 24 & FIN), body, headers)
 
     def _headers(self, block: bytes) -> dict[str, str]:
-        """Read the headers after their number; each name and value has its length before it."""
+        """Parse a block: the number of headers, then each name and value after its length."""
         plain = self._inflate.decompress(block, MAX_BLOCK_BYTES)[4:]
         if self._inflate.unconsumed_tail:
             raise ValueError(f"headers of more than {MAX_BLOCK_BYTES >> 10} KiB")
@@ -89,16 +89,16 @@ class Spdy:
         return dict(zip(words[::2], words[1::2], strict=True))
 
     def accept(self, stream: int) -> bytes:
-        """The answer to SYN_STREAM: no headers."""
+        """The frame that answers SYN_STREAM, without headers."""
         block = self._deflate.compress(bytes(4)) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
         return control(SYN_REPLY, stream.to_bytes(4) + block)
 
 
 def control(kind: int, body: bytes) -> bytes:
-    """A frame that is not data."""
+    """The bytes of a frame of a kind other than DATA."""
     return struct.pack(">II", CONTROL | kind, len(body)) + body
 
 
 def data(stream: int, payload: bytes, is_last: bool = False) -> bytes:
-    """A frame of data."""
+    """The bytes of a DATA frame."""
     return struct.pack(">II", stream, (FIN if is_last else 0) << 24 | len(payload)) + payload

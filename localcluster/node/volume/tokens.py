@@ -20,10 +20,10 @@ class Tokens:
     client: Client
     pod: Raw
     _tokens: dict[tuple[str, int], tuple[str, float]] = field(default_factory=dict)
-    """Each token, and the time on the monotonic clock when to ask for the next."""
+    """Each token, and the time on the monotonic clock when to request a new one."""
 
     def get(self, projection: Raw) -> str:
-        """The token for a serviceAccountToken projection. Raises ApiError."""
+        """The token for a serviceAccountToken projection, if needed a new one. Raises ApiError."""
         audience = projection.get("audience", "")
         seconds = int(projection.get("expirationSeconds") or DEFAULT_SECONDS)
         token, renew_at = self._tokens.get((audience, seconds), ("", 0.0))
@@ -34,7 +34,7 @@ class Tokens:
 
     @property
     def renew_at(self) -> float:
-        """When the next token has to be renewed; infinity without tokens."""
+        """The earliest time to renew a token, on the monotonic clock; infinity without tokens."""
         return min((renew_at for _, renew_at in self._tokens.values()), default=math.inf)
 
     def _request(self, audience: str, seconds: int) -> tuple[str, float]:

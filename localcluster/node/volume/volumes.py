@@ -1,7 +1,7 @@
 """A pod's volumes: the folder for each on this machine, prepared before any container starts.
 
-Used by one pod's worker thread. A volume that is not ready yet raises VolumeError, with a message
-like the kubelet's, and is retried.
+Only the pod's worker thread uses it. A volume that is not ready yet raises VolumeError, with a
+message like the kubelet's, and the worker tries it again.
 """
 
 from collections.abc import Callable
@@ -42,13 +42,13 @@ class Volumes:
     _read_only: set[str] = field(default_factory=set)
 
     def prepare(self) -> None:
-        """Create every volume. Raises VolumeError, ApiError, OSError."""
+        """Create every volume that does not exist yet. Raises VolumeError, ApiError, OSError."""
         for volume in self.pod["spec"].get("volumes") or []:
             if volume["name"] not in self._paths:
                 self._paths[volume["name"]] = self._make(volume)
 
     def refresh(self) -> None:
-        """Update what changes while the pod runs: ConfigMaps, Secrets, labels, tokens."""
+        """Update files from ConfigMaps, Secrets, labels and tokens. Raises as `prepare` does."""
         for volume in self.pod["spec"].get("volumes") or []:
             if any(kind in volume for kind in REFRESHED):
                 self._make(volume)
@@ -61,7 +61,7 @@ class Volumes:
         return any((source.get("configMap") or {}).get("name") == name for source in sources)
 
     def mounts(self, container: Raw, env: dict[str, str]) -> list[Mount]:
-        """The mounts of a container. Raises VolumeError if one cannot be mounted."""
+        """The mounts of a container; creates missing subPath folders. Raises VolumeError."""
         return [self._mount(each, env) for each in container.get("volumeMounts") or []]
 
     def _mount(self, mount: Raw, env: dict[str, str]) -> Mount:
