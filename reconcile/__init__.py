@@ -1,5 +1,5 @@
 """Pure decisions: (job, children, now) -> plan. No threads, no client, no clock, no logger.
 
-Imports nothing by itself, because the tools need only some of its modules, and all of them take a
-fifth of a second.
+The package itself imports nothing: `kubectl pdj` needs only some of its modules, and importing all
+of them takes a fifth of a second.
 """

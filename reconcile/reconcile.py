@@ -1,8 +1,8 @@
 """One pass over one job: turns an observation into a plan.
 
 The pass either moves the job to another state, and then writes only status, or it makes the
-children match the current state. Its decisions follow from the observation alone,
-so a pass may be repeated, interrupted and resumed at any point.
+children match the current state. Its decisions depend only on the observation, the time and the
+settings, so a pass can be interrupted at any point and repeated.
 """
 
 from collections.abc import Callable, Iterator
@@ -58,7 +58,7 @@ class State(Flag):
     SUSPENDED = auto()
     """Suspended, or about to be."""
     ADOPTED = auto()
-    """Its pods are another operator's."""
+    """Another operator created its pods."""
     BEHIND = auto()
     """Its status is older than its pods."""
     ENDED = auto()
@@ -91,15 +91,16 @@ POLICIES: tuple[tuple[Policy, State], ...] = (
 )
 """Every policy with the states in which it is asked, in order.
 
-The first move decides. Without one, creates stop if a hold says so, the next pass is at the
-earliest of the holds' times, and the job reports the first hold that has a reason.
+The first move that a policy returns decides. If none returns a move, all holds apply: creates stop
+if a hold stops them, the next pass comes at the earliest of the holds' times, and the job reports
+the first hold that has a reason.
 """
 
 STATUS_INTERVAL_SECONDS = 2.0
 """If only counts change, they are written at most this often: pods start one by one."""
 CAUSE_SECONDS = 5.0
-"""The longest deferral of a first status that says what delays the pods, because its user waits for
-that. Some causes, such as a gang that is about to be admitted, are gone by then.
+"""The longest deferral of a first status that says what delays the pods: its user wants to know.
+Some causes are gone by then, such as the wait of a gang that is about to be admitted.
 """
 NOUNS = {Role.PS: "server", Role.WORKER: "worker", Role.HETER: "heter worker"}
 _TROUBLE = (
@@ -112,7 +113,8 @@ QUIET_PHASES = frozenset({Phase.PENDING, Phase.STARTING})
 def reconcile(observed: Observed, now: datetime, settings: Settings) -> Plan:
     """Decide what to do about one job now.
 
-    Raises KeyError, TypeError or ValueError on a job whose spec the schema would have refused.
+    Raises AttributeError, KeyError, TypeError, ValueError or OverflowError if the schema would have
+    refused the job's spec.
     """
     try:
         return _decide(observed, now, settings)
@@ -176,12 +178,12 @@ def holds_of(view: View) -> list[Hold]:
 
 
 def told_hold(holds: list[Hold]) -> Hold | None:
-    """The hold that the job's status reports."""
+    """The hold that the job's status reports: the first with a reason; None if there is none."""
     return next((hold for hold in holds if hold.reason), None)
 
 
 def _move(view: View, move: Move) -> Plan:
-    """Write the new state, on which the next pass acts."""
+    """The plan that writes the new state. The next pass acts on that state."""
     moved = replace(view, job=replace(view.job, status=move.status))
     told = told_hold(holds_of(moved))
     status = _stamp(add_loss(view, summarize(moved, told)), view.job.generation)
@@ -207,7 +209,7 @@ def _tend_ended(view: View, holds: list[Hold]) -> Plan:
 
 
 def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
-    """Add the status that results from the children to a plan, if it is time to write it."""
+    """The plan with force-deletes, and, if its write is due, the status that the children give."""
     told = told_hold(holds)
     status = _stamp(add_loss(view, summarize(view, told)), view.job.generation)
     patch = _status_patch(view, status)
@@ -264,11 +266,11 @@ def _status_wait(view: View, status: JobStatus) -> float:
 
 
 def _first_status_wait(view: View, status: JobStatus) -> float:
-    """Seconds by which to defer the first status, while other jobs wait for a worker.
+    """Seconds by which to defer the first status, because other jobs wait for a worker.
 
-    A job that already has pods was deferred by an earlier pass, and waits for them. A status costs
-    the API server about as much as two pods, and a job that runs by then writes just one.
-    Deadlines count from the start in this status; half of one leaves time for another pass.
+    A job with pods but without a status was deferred by an earlier pass, so it is deferred further.
+    A status costs the API server about as much as two pods, and a job that runs by then writes only
+    one. Deadlines count from the start time in this status, so it waits for at most half of one.
     """
     if not view.observed.is_backlogged and not view.pods:
         return 0.0
@@ -295,7 +297,7 @@ def _is_minor(old: JobStatus, new: JobStatus) -> bool:
 def _news(
     view: View, status: JobStatus, told: Hold | None
 ) -> tuple[tuple[EmitEvent, ...], tuple[Outcome, ...]]:
-    """Events and metrics about the step from the stored status to the new one."""
+    """Events and metrics about the change from the stored status to the new one."""
     old = view.job.status
     events: list[EmitEvent] = []
     outcomes: list[Outcome] = []

@@ -1,17 +1,17 @@
 """Jobs that another operator has started, taken over while their pods run.
 
-paddle-operator 0.3 has the same kind and gives children the same names, but its pods carry none of
-our labels, so no watch shows them. A status with a phase but no attempt is that operator's: ours
-has both. We read its pods by name and add our labels. Once the store shows all of them, status
-says attempt 1 and the condition Adopted. These pods keep the ConfigMap and the Services that they
-were started with; nothing is created beside them, and the next attempt is one like any other.
+paddle-operator 0.3 has the same kind and gives children the same names, but its pods have none of
+our labels, so no watch shows them. A status with a phase but no attempt is that operator's, because
+ours has both. We read its pods by name and add our labels. When the store shows all of them, we
+write attempt 1 and the condition Adopted. These pods keep the ConfigMap and the Services that they
+were started with. No child is created beside them, and the next attempt is like any other.
 
-A job of ours looks the same once that operator's CRD has been applied over ours, because that CRD
-drops status fields that it does not know. We recognise it by its attempt's pods and ConfigMap, and
-it continues.
+A job of ours has such a status, too, after that operator's CRD was applied over ours, because that
+CRD drops status fields that it does not know. We recognise the job by its attempt's pods and
+ConfigMap, and it continues.
 
 A job without workers is left alone. If no worker has begun, there is nothing to lose, and the pods
-are recreated. They may be stuck otherwise: that operator starts servers one by one, through an init
+are recreated, because they can be stuck: that operator starts servers one by one, through an init
 container.
 """
 
@@ -40,15 +40,15 @@ from reconcile.model.view import View
 
 FIRST_ATTEMPT = 1
 AGAIN_SECONDS = 1.0
-"""A pod that gets its labels wakes the job; one that is deleted without them does not."""
+"""The time until the next pass: the deletion of a pod without our labels wakes no job."""
 _ENDED = (PodState.SUCCEEDED, PodState.FAILED)
 
 
 def names_to_ask_for(job: Raw) -> tuple[str, ...]:
-    """The pods that another operator may have made for this job; none for a job of ours.
+    """Names of the pods that another operator may have made for this job; none for a job of ours.
 
-    Pods that the job controls count, whatever labels they have by now. A pod that is not adopted
-    would block one of ours and be deleted.
+    All that the job controls must be read, whatever labels they have: a pod that is not adopted has
+    the name of one of ours, and would be deleted.
     """
     status: Any = job.get("status")
     if not isinstance(status, dict) or not status.get("phase") or status.get("attempt"):
@@ -61,7 +61,7 @@ def names_to_ask_for(job: Raw) -> tuple[str, ...]:
 
 
 def leave_alone(view: View) -> Plan | None:
-    """Only set a condition on a job without workers: it would never complete."""
+    """Only set a condition on a job without workers, which never completes; None for others."""
     worker = view.job.spec.roles.get(Role.WORKER)
     if worker is not None and worker.replicas > 0:
         return None
@@ -75,7 +75,7 @@ def leave_alone(view: View) -> Plan | None:
 
 
 def take_pods(view: View) -> Plan | None:
-    """Label the pods that no watch shows, or delete them; None when there are none."""
+    """Label the pods that no watch shows; if no worker has begun, delete them. None without any."""
     pods = tuple(_with_labels(view, pod) for pod in view.observed.unseen_pods)
     if not pods:
         return None
@@ -89,7 +89,7 @@ def take_pods(view: View) -> Plan | None:
 
 
 def adopt(view: View) -> Move:
-    """The first status by this operator: from here on the job is like any other."""
+    """The first status by this operator. After this, the job is like any other."""
     status = replace(view.job.status, attempt=view.attempt)
     if not _has_begun(view):
         return Move(replace(status, phase=Phase.PENDING))
@@ -108,5 +108,5 @@ def _with_labels(view: View, pod: Raw) -> Raw:
 
 
 def _has_begun(view: View) -> bool:
-    """Whether any worker has ever run; an evicted pod may no longer show it."""
+    """Whether a worker has run; every ended one counts, as an evicted pod perhaps hides its run."""
     return any(pod.has_started or pod.state in _ENDED for pod in view.of_role(Role.WORKER))

@@ -1,9 +1,9 @@
 """Brings a status that is older than the job's pods up to date with them.
 
-The cache shows each kind as of a different moment, so a status may lag briefly. It stays behind if
-etcd was restored from a snapshot while the next attempt began: the status is from the snapshot, the
-pods are newer. Then the status takes the attempt of the pods, and they keep running. If the status
-is old only in the cache, the write hits a version conflict and changes nothing.
+The watch of each kind has its own delay, so a status can lag briefly. It stays behind if etcd was
+restored from a snapshot of the time before the attempt began, because the pods are newer. Then we
+write the attempt of the pods into the status, and the pods keep running. If the status is old only
+in the cache, this write hits a version conflict and changes nothing.
 """
 
 from api.objects import parse_time
@@ -13,15 +13,16 @@ from reconcile.model.move import Move
 from reconcile.model.view import View
 
 BEHIND_SECONDS = 10.0
-"""Much longer than one working watch lags behind another."""
+"""The age of such pods at which the status follows; working watches lag much less."""
 MAX_ATTEMPT = 2**31 - 1
-"""The highest number that status holds; a label may have any."""
+"""The highest number that fits into status; a label can have any number."""
 
 
 def follow_pods(view: View) -> Move | Hold | None:
-    """Move the job to the attempt of its pods, once they have existed for long enough.
+    """Move the job to the attempt of its pods when these are at least 10 s old.
 
-    Until then nothing changes: the status may just be late, or a pod's label may be false.
+    Before that, nothing changes, because the status is perhaps just late. If the pods' attempt is
+    too high for status, a label is wrong, and nothing changes until somebody corrects it.
     """
     if not view.is_behind:
         return None

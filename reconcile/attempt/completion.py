@@ -1,4 +1,7 @@
-"""When a job is complete: all workers have succeeded. Servers never exit by themselves."""
+"""Decides when a job is complete: when all its workers have succeeded, or enough of an elastic job.
+
+Servers do not count, because they never exit by themselves.
+"""
 
 from datetime import datetime, timedelta
 
@@ -24,9 +27,10 @@ def find_completion(view: View) -> Move | None:
 
 
 def _end_elastic(view: View) -> Move | None:
-    """Complete an elastic job if enough workers trained together and all of those succeeded.
+    """Complete an elastic job if enough of the workers that trained together succeeded.
 
-    A worker that started after the first one ended trains alone: the job does not wait for it.
+    The job waits for those that still run, but not for a worker that started after the first one
+    had ended, because that worker trains alone.
     """
     ended = _succeeded(view)
     peers = _peers(view, ended)
@@ -40,10 +44,10 @@ def _end_elastic(view: View) -> Move | None:
 
 
 def find_untrained(view: View) -> Incident | None:
-    """Find a launcher that exited 0 without training, because its peers never came.
+    """The incident of a launcher that exited 0 without training, because it missed its peers.
 
     An elastic launcher that does not find its least number of peers within its timeout exits 0. If
-    fewer workers than that ran at the same time, none of them can have trained.
+    fewer workers than that ran at the same time, none of them can have trained. Else None.
     """
     ended = _succeeded(view)
     if not ended:
@@ -73,10 +77,10 @@ def _peers(view: View, ended: list[PodView]) -> list[PodView]:
 
 
 def _was_left_alone(pod: PodView, first: datetime, timeout: timedelta) -> bool:
-    """Whether a launcher started too late to meet the one that gave up first.
+    """Whether this pod's launcher started too late to meet the worker that ended first.
 
-    Such a launcher waits for its whole timeout, then exits 0 too. A worker that saves the model may
-    run that much longer than its peers, so we also check that it started too late.
+    Such a launcher waits for its whole timeout and then exits 0, too. A worker that saves the model
+    can also end that late, so we check the pod's start as well.
     """
     ended = pod.end.finished_at if pod.end and pod.state is PodState.SUCCEEDED else None
     if pod.started_at is None or ended is None or ended - first < timeout:

@@ -8,7 +8,7 @@ from reconcile.model.view import View
 
 
 def await_deadlines(view: View) -> Move | Hold | None:
-    """Fail the job if its time is up, or wait until then; None if no deadline is set."""
+    """Fail the job if its time is up, or wait until then; None if no deadline counts now."""
     spec = view.job.spec
     if spec.suspend:
         return None

@@ -1,4 +1,4 @@
-"""Replaces just the failed worker of an elastic job, while enough of its peers are alive."""
+"""Replaces only the failed worker of an elastic job, as long as enough of its peers are alive."""
 
 from api.constants import Role
 from api.objects import parse_time
@@ -26,24 +26,24 @@ def find_elastic_move(view: View) -> Move | None:
     if untrained is not None:
         return answer_incident(view, untrained)
     failed = failed_pods(view)
-    # Delete the recorded ones first: status keeps few records, and must not drop that of
-    # a pod that still exists, or the same failure would be recorded again.
+    # The recorded pods are deleted first. Status keeps few records; if it dropped the record of a
+    # pod that still exists, the same failure would be recorded again.
     if not failed or any(is_recorded(view, pod) for pod in failed):
         return None
     return _answer_failures(view, [judge_pod(view, pod) for pod in failed])
 
 
 def is_recorded(view: View, pod: PodView) -> bool:
-    """Whether status has a record of this pod's failure, so that the pod may be deleted."""
+    """Whether status has a record of this pod's failure; if so, the pod can be deleted."""
     record = (pod.name, record_time(view, pod))
     return any((each.pod, each.time) == record for each in view.job.status.failures)
 
 
 def replacement_delay(view: View, name: str) -> float:
-    """Seconds until a worker that failed may be created again; 0 after its first failure.
+    """Seconds until a worker that failed can be created again; 0 after its first failure.
 
-    Status keeps few records, so if many workers fail, the record of this one may be gone. Then the
-    worker is not created until the oldest remaining record is as old as the shortest back-off.
+    Status keeps few records, so if many workers fail, this worker's record is perhaps gone. While
+    status is full, none is created until the oldest record is as old as the shortest back-off.
     """
     records = [f for f in view.job.status.failures if f.attempt == view.attempt]
     ends = [f for f in records if f.pod == name]
@@ -60,7 +60,7 @@ def _seconds_left(view: View, failure: Failure, delay: float) -> float:
 
 
 def _answer_failures(view: View, incidents: list[Incident]) -> Move:
-    """Record the failures so that the pods can be replaced, or end the attempt if too few live."""
+    """Record the failures, which lets the pods be replaced; if too few live, end the attempt."""
     fatal = next((incident for incident in incidents if incident.is_fatal), None)
     first = describe(view, fatal) if fatal else name_culprit(view, incidents)
     live = sum(peer.is_live for peer in view.of_role(Role.WORKER))

@@ -1,4 +1,4 @@
-"""Ends the attempt of a job whose quota Kueue takes back; the next one waits in the queue."""
+"""Ends the attempt of a job that has lost its quota; the next attempt waits in the queue."""
 
 from dataclasses import replace
 
@@ -13,9 +13,9 @@ from reconcile.model.workload import condition_named, is_set
 
 
 def end_evicted(view: View) -> Move:
-    """The next attempt, uncharged and without a back-off: nothing has failed.
+    """Begin the next attempt, without a back-off and not counted against backoffLimit.
 
-    Time in the queue is not lost time, and deadlines count anew, as after spec.suspend.
+    Time in the queue is not lost time, and deadlines start again from zero, as after spec.suspend.
     """
     incident = Incident(Reason.EVICTED, f"Evicted: {_why(view.workload)}", is_charged=False)
     move = begin_attempt(view, view.job.status, incident)

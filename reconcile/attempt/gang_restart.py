@@ -1,4 +1,4 @@
-"""Responds to failures: restarts the gang, replaces a worker, or ends the job."""
+"""Responds to failures: restarts all pods of the job, replaces a worker, or ends the job."""
 
 from reconcile.attempt.elastic import find_elastic_move
 from reconcile.attempt.restart import answer_incident
@@ -9,7 +9,7 @@ from reconcile.model.view import View
 
 
 def answer_failures(view: View) -> Move | Hold | None:
-    """Respond to pods that failed, vanished or moved; wait while a peer may still say why."""
+    """Respond to pods that failed, vanished or moved, or wait for a log that has the cause."""
     if view.job.spec.is_elastic and not view.is_adopted:
         return find_elastic_move(view)
     incident = find_incident(view)

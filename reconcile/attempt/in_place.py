@@ -1,4 +1,4 @@
-"""Containers that the kubelet restarts in place (OnFailure), counted as in batch/v1."""
+"""Counts how often the kubelet restarts containers in place (OnFailure), as batch/v1 does."""
 
 from api.constants import Reason
 from reconcile.model.move import Move, fail_job
@@ -19,5 +19,7 @@ def find_exhausted_in_place(view: View) -> Move | None:
     if not pods or (count < limit if limit else count == 0):
         return None
     worst = max(pods, key=lambda pod: pod.restarts)
-    message = f"containers were restarted {count} times, {worst.restarts} of these in {worst.name}"
+    message = (
+        f"container restarts: {count} (limit {limit}), {worst.restarts} of them in {worst.name}"
+    )
     return fail_job(view, Reason.BACKOFF_LIMIT_EXCEEDED, message)

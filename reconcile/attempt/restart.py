@@ -1,4 +1,4 @@
-"""Gang restarts: a new attempt of the whole job, charged or not, after a back-off."""
+"""Restarts of all pods: a new attempt of the job, after a back-off."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -16,13 +16,16 @@ from reconcile.model.view import View
 
 SECOND_DELAY_SECONDS = 10.0
 MAX_DELAY_SECONDS = 360.0
-"""The first restart comes at once, the next ones after 10 s doubling to 6 min, as in batch/v1."""
+"""The first restart comes at once, the next ones after 10 s, doubling to 6 min.
+
+batch/v1 has the same back-off, but waits for 10 s before the first retry, too.
+"""
 MAX_FRUITLESS_RESTARTS = 100
-"""The most uncharged restarts in a row. With their back-offs they take nine and a half hours."""
+"""The most restarts in a row that do not count against backoffLimit: nine and a half hours."""
 USEFUL_SECONDS = 60.0
-"""An attempt that ran this long may have made progress."""
+"""An attempt that ran for this long has perhaps made progress."""
 STABLE_SECONDS = 600.0
-"""After an attempt that ran this long, the back-off starts anew, as a kubelet's does."""
+"""After an attempt that ran for this long, the next restart comes at once again."""
 
 
 def answer_incident(view: View, incident: Incident) -> Move:
@@ -47,7 +50,7 @@ def answer_incident(view: View, incident: Incident) -> Move:
 
 
 def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
-    """Begin the next attempt. The new number is enough to make this attempt's pods obsolete."""
+    """Begin the next attempt. The pods of this one become obsolete because they have its number."""
     status = note_loss(view, status, incident)
     # The condition Restarting, too: an incident during a back-off starts a back-off of its own.
     ended = (Condition.RUNNING, Condition.PODS_SCHEDULED, Condition.RESTARTING)
@@ -63,9 +66,9 @@ def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
 
 
 def with_attempt(view: View, status: JobStatus, attempt: int) -> JobStatus:
-    """The status of this attempt, which has no pods and no ports yet.
+    """The status moved to this attempt, which has no pods and no ports yet; counts the restarts.
 
-    With spec.resume, it stores the last checkpoint, so that all programs resume from the same one.
+    With spec.resume, the status stores the last checkpoint's step: all programs resume from it.
     """
     roles = {role: RoleStatus(replicas=counts.replicas) for role, counts in status.roles.items()}
     count = status.restart_count + attempt - view.attempt
@@ -82,14 +85,14 @@ def restart_delay(restarts: int) -> float:
 
 
 def quick_restarts(view: View) -> int:
-    """The number of restarts in a row; 0 again once an attempt has run for long enough."""
+    """The number of restarts in a row; 0 if the attempt has run for STABLE_SECONDS."""
     return 0 if _has_run_for(view, STABLE_SECONDS) else view.job.status.quick_restarts
 
 
 def fruitless_restarts(view: View) -> int:
-    """Uncharged restarts in a row; 0 again once an attempt ran long enough to make progress.
+    """Restarts in a row that did not count against backoffLimit; 0 after a run of USEFUL_SECONDS.
 
-    An elastic job trains with the workers that it has, while it is Scaling or Starting, too.
+    An elastic job trains with the workers that it has, so for this job, one worker's run is enough.
     """
     starts = (pod.started_at for pod in view.pods.values() if view.job.spec.is_elastic)
     useful = timedelta(seconds=USEFUL_SECONDS)
@@ -110,9 +113,9 @@ def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> 
 
 
 def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:
-    """The nodes where this job failed, the latest last. A requested restart adds none.
+    """The nodes where this job failed, was evicted or lost the node; the latest last.
 
-    A faulty device counts for every kind of incident, even one that a rule leaves uncharged.
+    A faulty device adds its node in any case, even if a rule ignores the failure.
     """
     node = incident.node
     blames_node = incident.reason in (Reason.POD_EVICTED, Reason.NODE_LOST, Reason.POD_FAILED)

@@ -1,8 +1,8 @@
 """Begins a new attempt when a user asks for one with the annotation `restarted-at`.
 
-As with `kubectl rollout restart`, each new value means one new attempt. It is not charged and
-begins without a back-off. Status stores the handled value in the same write that
-begins the attempt, so each value takes effect once, even if the operator crashes.
+As with `kubectl rollout restart`, each new value means one new attempt. The attempt does not count
+against backoffLimit and begins without a back-off. Status stores the handled value in the same
+write that begins the attempt, so each value takes effect once, even if the operator crashes.
 """
 
 from dataclasses import replace
@@ -23,8 +23,8 @@ def find_requested_restart(view: View) -> Move | None:
     incident = Incident(Reason.RESTART_REQUESTED, message, is_charged=False)
     answered = replace(view.job.status, restarted_at=view.job.restarted_at)
     transition = begin_attempt(view, answered, incident)
-    # A requested restart is no failure: it does not lengthen the next back-off, and the user may
-    # have fixed the cause of earlier ones.
+    # A requested restart is no failure: it does not lengthen the next back-off, and the user has
+    # perhaps fixed the cause of earlier failures.
     status = replace(transition.status, quick_restarts=quick_restarts(view), fruitless_restarts=0)
     return replace(transition, status=status)
 
@@ -32,7 +32,7 @@ def find_requested_restart(view: View) -> Move | None:
 def note_request(view: View, status: JobStatus) -> JobStatus:
     """Record a request as handled when there is nothing to restart.
 
-    A new job may already have the annotation, and a suspended one starts a new attempt on resume.
+    A new job can have the annotation already, and a suspended job resumes with a new attempt.
     """
     if not _asks(view) or _can_restart(view) or status.is_terminal:
         return status
@@ -44,5 +44,5 @@ def _asks(view: View) -> bool:
 
 
 def _can_restart(view: View) -> bool:
-    """Whether an attempt is under way and status knows it."""
+    """Whether status shows an attempt that is not suspended."""
     return bool(view.job.status.phase) and not view.job.status.is_true(Condition.SUSPENDED)

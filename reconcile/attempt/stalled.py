@@ -1,8 +1,8 @@
 """Detects trainings that stall: all pods run and occupy their nodes, but the log has nothing new.
 
 `spec.stallPolicy` has the limits. The condition TrainingStalled is written first. With the action
-Restart, the pass after that ends the attempt. A process judges a job only by a log that it has read
-itself, so a new leader judges nobody before its first read.
+Restart, the pass after that ends the attempt. An operator process judges a job only after it has
+read the job's log itself, so a new leader does nothing before its first read.
 """
 
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ MAX_LINE_CHARACTERS = 200
 
 
 def answer_stall(view: View) -> Move | None:
-    """Begin the next attempt, charged, if the job has stalled and its policy says so."""
+    """End the attempt as a failure if the job has stalled and its policy says Restart."""
     known = view.job.status.true_condition(Condition.TRAINING_STALLED)
     policy, reading = _policy(view, view.job.status), view.training
     if known is None or policy is None or policy.action is not StallAction.RESTART:
@@ -39,7 +39,7 @@ def answer_stall(view: View) -> Move | None:
 
 
 def note_stall(view: View, status: JobStatus) -> JobStatus:
-    """The status with the condition TrainingStalled updated; unchanged if nothing is known.
+    """The status with the condition TrainingStalled updated; unchanged if no log was read.
 
     A stalled job does not train, so its lost time counts from the last step.
     """
@@ -78,7 +78,7 @@ def _stood_seconds(reading: Reading, reason: str) -> float:
 
 
 def _policy(view: View, status: JobStatus) -> StallPolicy | None:
-    """The policy by which the job is judged: while all its pods run, and no worker has ended."""
+    """The job's stall policy, but None unless all its pods run and no worker has succeeded."""
     is_judged = (
         view.all_run
         and not view.completed.get(Role.WORKER)
@@ -112,7 +112,7 @@ def _since(moment: datetime | None) -> str:
 
 
 def _first_of(policy: StallPolicy, reading: Reading) -> FirstSilent:
-    """The first to fall silent, without those that did `afterSeconds` before worker 0 stopped."""
+    """As `first_silent`, without workers that fell silent `afterSeconds` before worker 0 did."""
     times = [(name, time) for name, time, _ in reading.tails]
     return first_silent(times, timedelta(seconds=policy.after_seconds))
 
@@ -122,7 +122,7 @@ def _short(view: View, pod: str) -> str:
 
 
 def _record(view: View, policy: StallPolicy, reading: Reading, message: str) -> Failure:
-    """The failure record: who fell silent first, and the last line of each worker."""
+    """The failure record: the worker that fell silent first, and each worker's last line."""
     first = _first_of(policy, reading)
     name = first[0] if first else ""
     pod = view.pods.get(name)

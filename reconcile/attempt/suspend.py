@@ -1,4 +1,4 @@
-"""spec.suspend: the pods are deleted and the job stays; resuming it is a new attempt."""
+"""Handles spec.suspend: the pods are deleted, the job stays, and it resumes with a new attempt."""
 
 from dataclasses import replace
 
@@ -22,9 +22,9 @@ def find_suspension(view: View) -> Move | None:
 
 
 def _suspend(view: View) -> Move:
-    """Raise the attempt's number, which makes its pods obsolete, unless the job never had any.
+    """Raise the attempt's number, which makes its pods obsolete, unless the job has none.
 
-    A ConfigMap counts like pods: pods created later must not read the addresses in it.
+    A ConfigMap counts like a pod, because later pods must not read the addresses in it.
     """
     ended = (Condition.RUNNING, Condition.RESTARTING, Condition.PENDING)
     status = end_conditions(forget_loss(view.job.status), view.now, *ended)

@@ -1,8 +1,8 @@
-"""Chooses the failed pod to name: the first one whose log has a cause.
+"""Chooses which failed pod to name as the cause.
 
-When a trainer dies, Gloo, NCCL or brpc ends its peers within moments, and these often end first:
-the launcher of the dead trainer checks it once a second, and finish times are whole seconds.
-If all logs are about a lost peer, we give the other pods some seconds to report a cause.
+When a trainer dies, Gloo, NCCL or brpc ends its peers within moments. The pods of these peers often
+end first, because the dead trainer's launcher checks it only once a second; finish times are whole
+seconds, too. If all logs are about a lost peer, the other pods get some seconds to report a cause.
 """
 
 from collections.abc import Sequence
@@ -12,30 +12,33 @@ from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 
 BLAME_SECONDS = 5.0
-"""How long after the first pod's end one of its peers may still turn out to be the cause.
+"""How long after the first pod's end we wait for a peer whose log has the cause.
 
-A launcher notices after 1 s and gives its other processes 3 s; a kubelet reports a second later.
+A launcher notices a dead trainer after 1 s, and gives its other processes 3 s to end. The kubelet
+reports the pod's end a second later.
 """
 
 
 def find_culprit(failed: Sequence[PodView]) -> PodView:
-    """The failed pod to name; `failed` is sorted by when they ended.
+    """The failed pod to name: one with a device error, else the first whose log names another cause
+    than a lost peer, else the first.
 
-    A device error makes peers fail with errors of their own, never the other way round.
+    `failed` is sorted by end time. A device error makes peers fail with errors of their own, never
+    the other way round.
     """
     broken = next((pod for pod in failed if is_of_hardware(pod)), None)
     return broken or next((pod for pod in failed if not tells_of_lost_peer(pod)), failed[0])
 
 
 def is_of_hardware(pod: PodView) -> bool:
-    """Whether its log says that its node's device is at fault."""
+    """Whether the pod's log says that a device of its node is at fault."""
     return pod.end is not None and pod.end.words.is_of_hardware
 
 
 def seconds_to_blame(view: View, failed: Sequence[PodView]) -> float:
-    """Seconds for which pods that still run may report a cause; 0 if we expect none.
+    """Seconds left for the pods that still run to report a cause; 0 if no cause is expected.
 
-    A pod that is gone or being deleted is a cause by itself.
+    None is expected if a pod is gone or being deleted, because that is a cause by itself.
     """
     names = {pod.name for pod in failed}
     others = [pod for pod in view.pods.values() if pod.name not in names]

@@ -1,4 +1,4 @@
-"""How a pod has ended, in words: a sentence for conditions and Events, and a record's message."""
+"""Says how a pod has ended: a sentence for conditions and Events, and a record's message."""
 
 from api.objects import Raw
 from api.signals import SIGKILL, is_of_child, signal_name
@@ -9,7 +9,7 @@ from reconcile.words.cause import NOTHING_KEPT
 
 MAX_CAUSE_CHARACTERS = 400
 MAX_RECORD_CHARACTERS = 1024
-"""Limits a record's message: the line that says why, and as many of the last lines as fit."""
+"""The limit of a record's message: the line with the cause, and as many last lines as fit."""
 OUT_OF_MEMORY = "OOMKilled"
 PLAIN_REASONS = ("", "Error", "Completed")
 """The program ended by itself or by a signal. With other reasons the kubelet says what happened."""
@@ -41,9 +41,10 @@ def describe_record(record: Failure) -> str:
 
 
 def record_words(view: View, pod: PodView) -> tuple[str, str]:
-    """A record's message, plus how the pod ended if the message does not say.
+    """A record's message, and how the pod ended if the message does not say that.
 
-    The message: the line that says why, then the last log lines; without a log, how the pod ended.
+    The message is the line with the cause, then the last log lines; or, without a log, how the pod
+    ended. Both are empty if no container has ended.
     """
     if pod.end is None:
         return "", ""
@@ -74,7 +75,10 @@ def _how(view: View, pod: PodView, end: ContainerEnd) -> str:
 
 
 def _cause(view: View, pod: PodView, end: ContainerEnd) -> str:
-    """The cause in the log; empty for SIGKILL, which no log explains, or if its end says enough."""
+    """The cause in the log; empty for SIGKILL, which no log explains.
+
+    It is also empty if the end says enough and the log has no error.
+    """
     words = end.words
     cause = words.cause
     if cause == NOTHING_KEPT:
@@ -90,12 +94,12 @@ def _cause(view: View, pod: PodView, end: ContainerEnd) -> str:
 
 
 def _says_enough(end: ContainerEnd) -> bool:
-    """Whether the way it ended explains the failure by itself; a plain exit code does not."""
+    """Whether the signal or the kubelet's reason explains the failure; an exit code does not."""
     return end.signal is not None or end.reason not in PLAIN_REASONS
 
 
 def _memory_limit(view: View, pod: PodView, container: str) -> str:
-    """`limit 2Gi`, from the template, or nothing."""
+    """The container's memory limit in the template, as `limit 2Gi`; empty if it has none."""
     template = view.job.spec.roles[pod.role].pod_spec if pod.role in view.job.spec.roles else {}
     every = (*(template.get("initContainers") or ()), *(template.get("containers") or ()))
     resources = next((c.get("resources") for c in every if c.get("name") == container), None)

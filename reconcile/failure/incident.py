@@ -1,7 +1,7 @@
-"""Incidents: what ended an attempt, whether it is charged, and which pod caused it.
+"""Incidents: what ended an attempt, which pod caused it, whether it counts against backoffLimit.
 
-One incident often fails many pods. The pod that ended first decides what is charged; `blame`
-chooses which one is named.
+One incident often fails many pods. The pod that ended first decides whether the incident counts;
+`blame` chooses which pod is named.
 """
 
 from dataclasses import dataclass, replace
@@ -28,8 +28,8 @@ its peers."""
 class Incident:
     """Why an attempt is over. `is_fatal` ends the job; `is_charged` counts against backoffLimit.
 
-    `pod` is the pod that caused it, if one did; a pod that is gone has only a `record` or a `name`.
-    `verify_gone` is as in `Plan`.
+    `pod` is the pod that caused it, if a pod did. For a pod that is gone, there is only a `record`
+    or a `name`. `verify_gone` is as in `Plan`.
     """
 
     reason: Reason
@@ -50,7 +50,10 @@ class Incident:
 
 
 def find_incident(view: View) -> Incident | None:
-    """The incident that ended the attempt of a job that is not elastic; None while it goes on."""
+    """The incident that ended the attempt of a job that is not elastic.
+
+    None while the attempt goes on, and while we wait for a pod whose log has the cause.
+    """
     failures = [judge_pod(view, pod) for pod in failed_pods(view)]
     for incident in failures:
         if incident.is_fatal:
@@ -64,7 +67,7 @@ def find_incident(view: View) -> Incident | None:
 
 
 def seconds_to_verdict(view: View) -> float:
-    """Seconds until we decide what ended the attempt: a failed pod's peer may name the cause."""
+    """Seconds until we decide what ended the attempt; 0 if now, or if no pod has failed."""
     failed = failed_pods(view)
     if view.job.spec.is_elastic or not failed or not _is_programs_own(judge_pod(view, failed[0])):
         return 0.0
@@ -72,9 +75,10 @@ def seconds_to_verdict(view: View) -> float:
 
 
 def note_failure(view: View) -> JobStatus:
-    """Record the failure while it waits for a verdict, because its pod may be deleted meanwhile.
+    """The status with a record of the failure, unless status has one for this attempt.
 
-    It is the attempt's only record until the verdict's record replaces it.
+    The failed pod can be deleted while we wait for its peers. The record is the attempt's only one
+    until the final record replaces it.
     """
     if noted_failure(view) is not None:
         return view.job.status
@@ -83,7 +87,7 @@ def note_failure(view: View) -> JobStatus:
 
 
 def noted_failure(view: View) -> Failure | None:
-    """The failure of this attempt that was seen first, if there is no verdict yet."""
+    """The record that `note_failure` made in this attempt, or None."""
     if view.job.spec.is_elastic:
         return None  # in an elastic job each lost worker has a record
     return next((each for each in view.job.status.failures if each.attempt == view.attempt), None)
@@ -97,7 +101,10 @@ def forget_noted(view: View) -> JobStatus:
 
 
 def _recall(view: View, failures: list[Incident]) -> Incident:
-    """The failure that was noted before its pod went, unless another pod's log gives a cause."""
+    """The noted failure if its pod is gone, it was the first, and no other pod's log has a cause.
+
+    Else the incident of the pods that are still there.
+    """
     incident, noted = name_culprit(view, failures), noted_failure(view)
     if noted is None or any(each.pod and each.pod.name == noted.pod for each in failures):
         return incident
@@ -118,7 +125,7 @@ def describe(view: View, incident: Incident) -> Incident:
 
 
 def name_culprit(view: View, failures: list[Incident]) -> Incident:
-    """The first incident; if programs failed, with the pod to name."""
+    """The first incident with its message. If a program failed, `find_culprit` chooses its pod."""
     if not _is_programs_own(failures[0]):
         return describe(view, failures[0])
     pod = find_culprit([each.pod for each in failures if _is_programs_own(each) and each.pod])
@@ -130,14 +137,16 @@ def _is_programs_own(incident: Incident) -> bool:
 
 
 def failed_pods(view: View) -> list[PodView]:
-    """Failed pods of the attempt, the first to end first; those being deleted do not count."""
+    """The attempt's failed pods that are not being deleted, sorted by when they ended."""
     failed = [p for p in view.pods.values() if p.state is PodState.FAILED and not p.is_deleting]
     return sorted(failed, key=lambda pod: (end_time(pod), not pod.is_disrupted, pod.name))
 
 
 def judge_pod(view: View, pod: PodView) -> Incident:
-    """The incident of a failed pod. `describe` adds the message later, because there may be
-    thousands of pods, each with a log to read."""
+    """The incident of a failed pod, without its message.
+
+    `describe` adds that, and only to the one that needs it: thousands of pods can have failed.
+    """
     action = match_policy(view.job.spec.pod_failure_policy, pod.raw)
     if action is PolicyAction.FAIL_JOB:
         return Incident(Reason.POD_FAILURE_POLICY, "", False, is_fatal=True, pod=pod)
@@ -155,7 +164,7 @@ def judge_pod(view: View, pod: PodView) -> Incident:
 
 
 def end_time(pod: PodView) -> str:
-    """When the pod ended, as sortable text that is the same in every pass."""
+    """When the pod ended, or else was disrupted or created: sortable, the same in every pass."""
     moment: datetime | None = pod.end.finished_at if pod.end else None
     if moment is None:
         disruption = condition_of(pod.raw, DISRUPTION_TARGET) or {}
@@ -166,7 +175,7 @@ def end_time(pod: PodView) -> str:
 
 
 def build_failure(view: View, incident: Incident) -> Failure:
-    """The record that outlives the pod."""
+    """The failure record, which outlives the pod."""
     if incident.record is not None:
         return incident.record
     pod = incident.pod
@@ -190,7 +199,7 @@ def build_failure(view: View, incident: Incident) -> Failure:
 
 
 def _record_words(view: View, incident: Incident) -> tuple[str, str]:
-    """As `record_words`; empty if the cluster ended the pod and no log gives a cause."""
+    """As `record_words`, but empty if the cluster ended the pod and its log has no cause."""
     pod = incident.pod
     if pod is None or not (_is_programs_own(incident) or (pod.end and pod.end.words.cause)):
         return "", ""
@@ -198,12 +207,12 @@ def _record_words(view: View, incident: Incident) -> tuple[str, str]:
 
 
 def record_time(view: View, pod: PodView | None) -> str:
-    """The time in the record."""
+    """The time in the record: when the pod ended, or now if no pod caused the incident."""
     return (end_time(pod) if pod else "") or format_time(view.now)
 
 
 def _find_loss(view: View) -> Incident | None:
-    """The incident of a pod that is gone, going, moved, or held up by a former job's ConfigMap."""
+    """The incident of a pod that is gone, is being deleted, has moved or has a stale ConfigMap."""
     lost = (p for p in view.pods.values() if p.is_deleting and p.state is not PodState.SUCCEEDED)
     going = [_vanishing(view, pod) for pod in lost]
     if going:

@@ -1,9 +1,9 @@
 """Time without training: from the end of an attempt until all pods of a later one run.
 
-It begins at the last finished checkpoint if one is known, because what came after that is trained
-again, and at the last step if the training had stalled. Status stores since when and why. The loss
-is counted once, with the status write that clears this: when all pods run again, when a stalled
-training goes on, or when the job ends or is suspended before that.
+If the attempt finished a checkpoint, it begins at the last one, because the steps after that are
+trained again. If the training had stalled, it begins at the last step. Status stores when it began,
+and why. The loss is counted once, with the status write that clears these fields: when all pods run
+again, when a stalled training goes on, or when the job ends or is suspended.
 """
 
 import math
@@ -23,7 +23,7 @@ SHARE_SECONDS = 60.0
 
 
 def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:
-    """Note in status when training stopped, unless an earlier stop is noted already."""
+    """The status with the time when training stopped; unchanged if no program had started."""
     if not view.has_started:
         return status
     now, pod = format_time(view.now), incident.pod
@@ -34,8 +34,9 @@ def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:
 
 
 def note_stop(status: JobStatus, since: str, reason: Reason) -> JobStatus:
-    """Note the time since when nothing trains. Of two stops in a row, the reason of the first is
-    kept.
+    """The status with this time since when nothing trains.
+
+    If status has a time already, the earlier one counts, with the reason that was noted first.
     """
     if status.lost_since:
         return replace(status, lost_since=min(since, status.lost_since))
@@ -43,19 +44,19 @@ def note_stop(status: JobStatus, since: str, reason: Reason) -> JobStatus:
 
 
 def _saved_until(view: View) -> str:
-    """The time until which work is saved in a checkpoint; empty if no checkpoint is known."""
+    """The time of the last checkpoint, or of the attempt's start if that is later; else empty."""
     saved = view.job.status.progress.checkpoint.time
     running = view.job.status.true_condition(Condition.RUNNING)
     return max(saved, running.last_transition_time) if saved and running else ""
 
 
 def forget_loss(status: JobStatus) -> JobStatus:
-    """Clear the note if the job trains again, or will never train again."""
+    """The status without the stop, because the job trains again or was stopped on purpose."""
     return changed(status, lost_since="", lost_reason="")
 
 
 def count_loss(view: View, status: JobStatus) -> tuple[Outcome, ...]:
-    """The outcome for metrics with the lost time, if this status clears the stored note."""
+    """The outcome for metrics with the lost time, if this status clears the stored stop."""
     old = view.job.status
     since = parse_time(old.lost_since)
     if since is None or status.lost_since or old.lost_reason not in ATTEMPT_ENDS:
@@ -65,7 +66,7 @@ def count_loss(view: View, status: JobStatus) -> tuple[Outcome, ...]:
 
 
 def add_loss(view: View, status: JobStatus) -> JobStatus:
-    """Add to the status the loss that ends with it, or, at the first start, its time.
+    """Add the loss that ends with this status to its lost seconds; at the first run, the start-up.
 
     `kubectl pdj status` shows the share of the time in which the job has trained.
     """
@@ -81,7 +82,7 @@ def add_loss(view: View, status: JobStatus) -> JobStatus:
 
 
 def trained_share(status: JobStatus, now: datetime) -> float | None:
-    """The share of the time since the job's start in which it trained, without lost work.
+    """The share of the time since the job's start in which it trained and kept its work.
 
     None if nothing is known about its training, or for a job younger than a minute.
     """
@@ -95,7 +96,7 @@ def trained_share(status: JobStatus, now: datetime) -> float | None:
 
 
 def count_gpus(view: View) -> int:
-    """The accelerators that the job's pods ask for, together."""
+    """The number of accelerators that all pods of the job ask for together."""
     return sum(
         role.replicas * count_accelerators(container, view.settings.accelerators)
         for role in view.job.spec.roles.values()

@@ -1,4 +1,4 @@
-"""spec.podFailurePolicy, with the rules of batch/v1: the first that matches decides."""
+"""spec.podFailurePolicy, which works as in batch/v1: the first rule that matches decides."""
 
 from enum import StrEnum
 
@@ -7,7 +7,7 @@ from api.trainer import container_statuses, terminated_of
 
 
 class PolicyAction(StrEnum):
-    """The action of a rule. Ignore restarts the gang, uncounted."""
+    """The action of a rule. With Ignore, the failure does not count against backoffLimit."""
 
     FAIL_JOB = "FailJob"
     IGNORE = "Ignore"
@@ -17,7 +17,7 @@ class PolicyAction(StrEnum):
 def match_policy(policy: Raw | None, pod: Raw) -> PolicyAction | None:
     """The action of the first rule that matches the lost pod, or None.
 
-    The exit codes of a pod that is being deleted do not count: it was asked to end.
+    The exit codes of a pod that is being deleted do not count, because it was asked to end.
     """
     for rule in (policy or {}).get("rules") or ():
         patterns = rule.get("onPodConditions") or ()

@@ -1,7 +1,7 @@
-"""A policy's answer when the job stays in its state: what to wait for, and why, in one sentence.
+"""A policy's answer when the job stays in its state: what it waits for, and why, in one sentence.
 
-The sentence is for people: the cause, and after it what to do or what comes next. It holds no
-elapsed time, which would change, and be written, with every pass. No code reads it back:
+The sentence is for people: it gives the cause, and then what to do or what comes next. It contains
+no elapsed time, because every pass would then change the status. No code reads the sentence back:
 later passes use `JobStatus.waiting`.
 """
 
@@ -40,10 +40,10 @@ class Hold:
 
     A hold without a `reason` only stops something or asks for another pass. `seconds` is the time
     until the next pass, None if an event wakes the job. `child` is the object that blocks, `state`
-    the kubelet's name for its state, `more` the number of other such objects. `grace` is the flag
-    whose grace runs: when it is over, the job fails, or deletes its pods for now. `warns`: also
-    emit an Event. `keeps`: leave the stored condition as it is. `note` is a status to write instead
-    of everything else, `assumed` a refusal that this job has not met itself.
+    the kubelet's name for its state, `more` text such as ` (and 2 more)`. `grace` is the flag that
+    sets the running grace period: at its end, the job fails, or deletes its pods and tries again
+    later. `warns`: also emit an Event. `keeps`: leave the stored condition as it is. `note` is a
+    status to write instead of everything else. `assumed` is a refusal that another job has met.
     """
 
     reason: Reason | None = None
@@ -66,7 +66,7 @@ class Hold:
         return f"{self.cause}{self.more}; next: {self.next_step[:MAX_NEXT_CHARACTERS]}"
 
     def waiting(self, status: JobStatus, now: datetime) -> Waiting:
-        """The part of the hold that status keeps for later passes. A running grace continues."""
+        """The part of the hold that status stores. A grace period that runs keeps its start."""
         since = grace_since(status, self.reason, self.grace) if self.grace else None
         return Waiting(
             cause=self.cause,
@@ -104,5 +104,5 @@ def count(number: int, noun: str) -> str:
 
 
 def clock_time(moment: datetime) -> str:
-    """A time of day as messages show it."""
+    """The time of day in UTC, as messages show it: `14:05:09Z`."""
     return f"{moment.astimezone(UTC):%H:%M:%SZ}"

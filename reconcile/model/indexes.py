@@ -6,10 +6,11 @@ from api.constants import MAX_REPLICAS
 
 
 def parse_indexes(text: str) -> frozenset[int]:
-    """The indexes that the text lists. Raises ValueError on anything but `0-2,5`.
+    """The indexes that the text lists.
 
-    Anyone who can write a status can write this text. An unbounded run would exhaust memory, and a
-    run that is listed again and again would exhaust time.
+    Raises ValueError if a part is no number and no range, or if the text lists more indexes than a
+    job can have. Anyone who can write a status can write this text: an unbounded range would
+    exhaust memory, and a range that is listed again and again would take too long.
     """
     indexes: set[int] = set()
     listed = 0

@@ -1,8 +1,8 @@
 """A policy's answer when it moves the job to another state: the status to write first. The next
 pass acts on it.
 
-Because the status is written first, an incident counts once: a later pass sees from the attempt in
-status that the old pods are not this attempt's, even if the operator crashed in between.
+Because the status is written first, an incident counts only once, even if the operator crashes:
+the next pass sees that the old pods do not belong to the attempt in status.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from reconcile.model.view import View
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The new status, and the Events and metrics that follow once it is written.
+    """The new status, and the Events and metrics to report after it is written.
 
     `verify_gone` and `keep_log` are as in `Plan`.
     """
@@ -45,17 +45,17 @@ def end_conditions(status: JobStatus, now: datetime, *types: Condition) -> JobSt
 
 
 def complete_job(view: View, message: str) -> Move:
-    """Complete the job."""
+    """The move that completes the job."""
     return _end_job(view, view.job.status, Phase.COMPLETED, Reason.WORKERS_SUCCEEDED, message)
 
 
 def fail_job(view: View, reason: Reason, message: str, status: JobStatus | None = None) -> Move:
-    """Fail the job, starting from the stored status, or from `status` if it is given."""
+    """The move that fails the job, based on `status` or else on the stored status."""
     return _end_job(view, status or view.job.status, Phase.FAILED, reason, message)
 
 
 def fail_with_record(view: View, reason: Reason, message: str, pod: str, node: str = "") -> Move:
-    """Fail the job because of a child that can never start. The record names it if it is a pod."""
+    """The move that fails the job because of a child. The record names the child if it is a pod."""
     record = build_record(view, reason, message, pod, node)
     return fail_job(view, reason, message, view.job.status.with_failure(record))
 

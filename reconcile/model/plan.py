@@ -1,4 +1,4 @@
-"""A pass as data: its observations, and the changes that the controller should apply."""
+"""A pass as data: what it observes, and the changes that the controller should apply."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -26,13 +26,13 @@ class ObjectReference:
 
     @classmethod
     def of(cls, obj: Raw) -> "ObjectReference":
-        """The reference to an object that the store holds."""
+        """The reference to an object from the store."""
         return cls(obj["apiVersion"], obj["kind"], name_of(obj), uid_of(obj))
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Delete one child, only if it still has its UID."""
+    """Delete one child, but not another object that has taken its name meanwhile."""
 
     target: ObjectReference
     grace_seconds: int | None = None
@@ -47,8 +47,8 @@ def deletes_of(objects: Iterable[Raw]) -> tuple[Delete, ...]:
 class Create:
     """Create one child, whose full manifest `build` returns.
 
-    `build` is pure and is called just before the create, because a pass creates at most a few
-    hundred of ten thousand missing pods, and none if a quota refuses them.
+    `build` is pure. It is called just before the create, because one pass creates at most a few
+    hundred of perhaps ten thousand missing pods, and few if a quota refuses them.
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Create:
 class KeepLog:
     """Keep the end of this container's log, in the ConfigMap that `build` makes of it.
 
-    `former` names the ConfigMap of an older attempt that gives way; empty if there is none.
+    `former` names an older attempt's ConfigMap, which is deleted after that; empty if none is.
     """
 
     pod: str
@@ -71,7 +71,7 @@ class KeepLog:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Change a child by a JSON merge patch, only if it still has its UID."""
+    """Change a child by a JSON merge patch; the API server refuses it if the UID has changed."""
 
     target: ObjectReference
     body: Raw
@@ -91,10 +91,10 @@ class EmitEvent:
 class Outcome:
     """Something that metrics count once, after the status write that records it.
 
-    `kind` is one of created, running, started, completed, failed, restarted, lost, stalled;
-    `seconds` is the time since the job's creation, if the kind has a histogram; for `started` since
-    the job's start; for `lost` the lost time; for `stalled` the time until the stall was noticed.
-    `reason` comes from a bounded list. `gpus` is the job's number of GPUs, if time was lost.
+    `kind` is one of created, running, started, completed, failed, restarted, lost, stalled. For
+    running, completed and failed, `seconds` is the time since the job's creation; for started, the
+    time since its start; for lost, the lost time; for stalled, the time without progress. `reason`
+    comes from a bounded list. `gpus` is the job's number of accelerators; only lost has it.
     """
 
     kind: str
@@ -107,18 +107,19 @@ class Outcome:
 FORMER_JOB = "FormerJob"
 """Reason of a refusal: a child of a deleted job of the same name still has the name."""
 OWNERLESS = "Ownerless"
-"""Reason of a refusal: a restored child of a former job has the name. The message is its UID."""
+"""Reason of a refusal: a former job's restored child has the name. The message is the job's UID."""
 YOUNG_KIND = "YoungKind"
 """Reason of a refusal: the API server's admission does not know PaddleJobs yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A create or a delete that the API server refused in the last pass.
+    """A create or a delete that the API server refused in an earlier pass, or that failed for long.
 
-    `reason` is the API server's (Invalid, Forbidden, AlreadyExists, ...) or one of those above.
-    AlreadyExists is used only when an object that this job does not control has the name.
-    `is_final`: the child that the spec asks for is invalid, and waiting does not help.
+    `reason` is the API server's (Invalid, Forbidden, AlreadyExists, ...), one of those above, or
+    Altered if admission changed the child. AlreadyExists means that an object which this job does
+    not control has the name. `is_final`: the child is invalid because of the job's spec, and
+    waiting does not help.
     """
 
     kind: str
@@ -137,19 +138,19 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The changes that a pass wants, in the order of the fields.
+    """The changes that a pass wants: deletes first, then patches, creates, status, Events, metrics.
 
-    `creates` holds groups in order; the members of one group are created in parallel.
-    `status` is a JSON merge patch for the status subresource: `{"status": {...}}`. It applies
-    only to the observed version of the job; the API server must refuse it for any other.
+    `creates` has groups, created one after the other; a group's members are created in parallel.
+    `status` is a JSON merge patch for the status subresource: `{"status": {...}}`. The API server
+    must refuse it unless the job still has the observed version.
     `requeue_after` is in seconds; None means that only an event triggers the next pass.
-    `delete_job` asks for the deletion of the job itself (ttlSecondsAfterFinished).
+    `delete_job` deletes the job itself, last of all (ttlSecondsAfterFinished).
     `is_move`: the status moves the job to another state, and the next pass acts on it.
-    `verify_gone` names pods that the plan assumes gone. The cache may lag, so they are read from
-    the API server first; if one is alive, nothing is applied and the key is retried.
-    `moot` names children whose refusals no longer matter, `assumed` are refusals that the job has
-    not met itself. `is_paused`: creates pause, so refusals meanwhile do not lengthen the pause.
-    `keep_log` comes after the status, and before the next pass deletes the pod.
+    `verify_gone` names pods that the plan assumes gone. Because the cache can lag, they are read
+    from the API server first. If one is alive, nothing is applied and the key is retried.
+    `moot` names children whose refusals no longer matter. `assumed` are refusals that another job
+    has met. `is_paused`: creates pause, and refusals in that time do not lengthen the pause.
+    `keep_log` is carried out after the status is written, before the next pass deletes the pod.
     """
 
     deletes: tuple[Delete, ...] = ()
@@ -176,37 +177,35 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Everything that a pass reads, from one moment of the store. Every object is read-only.
+    """Everything that a pass reads. Every object is read-only.
 
     `pods`, `services`, `config_maps` and `pod_groups` are controlled by the job (UID checked).
-    `former_children` names pods and ConfigMaps of deleted jobs of that name that are still there.
-    `named_pod_group` is the PodGroup with the job's own name, whoever made it.
+    `former_children` gives kind and name of the pods and ConfigMaps that are left of deleted jobs
+    of that name. `named_pod_group` is the PodGroup with the job's own name, whoever made it.
     `volcano_served` and `gang_served` say whether the API server serves PodGroups of
     scheduling.volcano.sh/v1beta1 and scheduling.k8s.io/v1alpha2.
-    `workloads` are Kueue's, controlled by the job; `workloads_served` says whether the API server
-    serves them, `workloads_forbidden` whether the operator has no right to read them.
-    `unwatched_objects` has by kind and name the flavors and priority classes that the next step
-    needs, and a Workload from MultiKueue that is not the job's own yet, unless they do not exist;
-    an object that the operator has no right to get is empty.
+    `workloads` are Kueue's objects that the job controls; `workloads_served` says whether the API
+    server serves this kind, `workloads_forbidden` whether the operator has no right to read it.
+    `unwatched_objects` has by kind and name the objects of `objects_to_read` that exist; an object
+    that the operator has no right to get is empty.
     `nodes` maps names to nodes that have pods being deleted; None if the operator has no
     permission to read nodes.
-    `most_devices` is the most of each device that any node has; gathered only for jobs with pods
-    that the scheduler cannot place, and None if the operator reads no nodes or there are none.
-    `refusals` holds the children that previous passes could not create or delete, and why.
-    `refused_times` counts refused creates in a row, 0 if the job itself has tried none;
-    `refused_seconds` is how long ago the last one was noted.
+    `most_devices` is the most of each device that any node has. None if the operator reads no nodes
+    or there are none, and for a job without pods that the scheduler cannot place.
+    `refusals` are the creates and deletes that failed in previous passes and matter still.
+    `refused_times` counts the passes in a row with refusals, 0 if only other jobs were refused;
+    `refused_seconds` is how long ago the last refusal was noted.
     `paused_in_namespace` counts the jobs of the namespace that have refusals.
     `slow_create` is the namespace's latest create that took seconds to fail, `slow_seconds` how
     long ago it failed.
     `status_written_at` is when this process last wrote the job's status.
     `is_backlogged`: jobs of the namespace wait for a worker, or did a moment ago.
-    `taken_host_ports` are the first ports of all ranges that other jobs have,
-    `namespace_host_ports` how many of these the job's namespace uses; gathered only for jobs with
-    `intranet: Host`.
-    `unseen_pods` are pods that another operator created; they are read while the job's status is
-    that operator's.
-    `training` is what the first worker's log says; None without --progress, and before it was
-    read in this attempt.
+    `taken_host_ports` are the first ports of the ranges of all other jobs, `namespace_host_ports`
+    counts those of the job's namespace; both are gathered only for jobs with `intranet: Host`.
+    `unseen_pods` are pods that another operator created. They are read from the API server as long
+    as the job has that operator's status.
+    `training` is what the first worker's log says; None without --progress, and until the log of
+    this worker's pod was read.
     """
 
     job: Raw
@@ -242,14 +241,15 @@ class Observed:
 class Settings:
     """Options of the command line that apply to every job.
 
-    `scheduling` is none, volcano or kubernetes. `kueue`: jobs with a queue's label wait for quota.
+    `scheduling` is none, volcano or kubernetes. `kueue`: jobs with a queue label wait for quota.
     `progress`: logs of running jobs are read.
     `elastic_server` is empty if each namespace has its own etcd for elastic jobs.
     `host_port_range` is inclusive; the jobs of one namespace can use `host_port_share` of it.
-    `image_pull_grace_seconds` is how long an image or an object may be missing before the job
+    `image_pull_grace_seconds` is how long an image or an object can be missing before the job
     fails, `config_error_grace_seconds` the same for errors that do not go away by themselves.
-    `give_back_after_seconds` is how long a job can hold room for only some of its pods; 0: for any
-    time. The two defaults apply to jobs that do not set the field; a TTL of None keeps ended jobs.
+    `give_back_after_seconds` is how long only some of a job's pods can occupy nodes or quota; 0
+    means without limit. The two defaults apply to jobs that do not set the field; a TTL of None
+    keeps ended jobs.
     `accelerators` are patterns for resource names.
     """
 

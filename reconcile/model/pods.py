@@ -1,7 +1,7 @@
 """A view of each existing pod, based on its trainer container.
 
-A pod's phase is about all of its containers; a job is about its trainers. A sidecar that
-outlives the trainer, or fails after it, changes nothing here.
+A pod's phase depends on all of its containers, but only the trainer counts for the job. A sidecar
+that outlives the trainer, or fails after it, changes nothing here.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from reconcile.words.alone import trains_alone
 from reconcile.words.cause import LastWords, read_message
 
 DISRUPTION_TARGET = "DisruptionTarget"
-"""The pod condition that eviction, preemption, taints and node loss set before the end."""
+"""The pod condition that eviction, preemption, taints and node loss set before the pod ends."""
 CLUSTER_REASONS = frozenset(
     {"Evicted", "Preempting", "NodeLost", "NodeShutdown", "Terminated", "UnexpectedAdmissionError"}
 )
@@ -26,12 +26,12 @@ CLUSTER_REASONS = frozenset(
 These reasons say nothing about the program.
 """
 ADMISSION_PREFIX = "OutOf"
-"""Other reasons of a kubelet begin so: OutOfcpu, OutOfmemory, OutOfnvidia.com/gpu.
+"""A kubelet's other reasons begin with this, such as OutOfcpu and OutOfnvidia.com/gpu.
 
-The node had less to give than the scheduler thought.
+The node had less free than the scheduler assumed.
 """
 LOST_NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
-"""Reasons of the condition DisruptionTarget that stand for a node that is gone or silent."""
+"""Reasons of the condition DisruptionTarget if the node is gone or does not respond."""
 
 
 class PodState(StrEnum):
@@ -59,18 +59,22 @@ class ContainerEnd:
 
     @cached_property
     def words(self) -> LastWords:
-        """The words of its termination message, parsed once."""
+        """The last log lines in its termination message, parsed once."""
         return read_message(self.message)
 
     @property
     def is_alone(self) -> bool:
-        """Whether it was a launcher that knew of no other node."""
+        """Whether its termination message shows a launcher that knew of no other node."""
         return trains_alone(self.message.splitlines())
 
 
 @dataclass(frozen=True, slots=True)
 class PodView:
-    """One pod of the job. `end` is the trainer's, or that of an init container that failed."""
+    """One pod of the job.
+
+    `end` says how the trainer last ended, or else how an init container failed; None if neither
+    happened. `restarts` counts those of all containers.
+    """
 
     raw: Raw
     name: str
@@ -89,7 +93,7 @@ class PodView:
 
     @property
     def is_live(self) -> bool:
-        """Whether its trainer runs or has yet to start."""
+        """Whether its trainer has not ended, and the pod is not being deleted."""
         return not self.is_deleting and self.state not in (PodState.SUCCEEDED, PodState.FAILED)
 
     @property
@@ -113,7 +117,7 @@ class PodView:
 
 
 def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
-    """The view of one pod. Labels that were tampered with read as no role, attempt 0."""
+    """The view of one pod. Unreadable labels give the role None, the index -1 and the attempt 0."""
     labels = labels_of(raw)
     role = next((role for role in Role if role == labels.get(LABEL_ROLE)), None)
     trainer = trainer_names.get(role, TRAINER_CONTAINER) if role else TRAINER_CONTAINER

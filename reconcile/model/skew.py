@@ -1,4 +1,4 @@
-"""Corrects a status ahead of the clock: the clock was set back, or another leader's is fast."""
+"""Corrects a status with future times: the clock was set back, or another leader's is fast."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -7,14 +7,15 @@ from api.objects import format_time, parse_time
 from api.status import CLOCK_SKEW, JobStatus
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
-"""No time is moved to before this: one of the year 9999 would move others out of the calendar."""
+"""No time is moved to before this: a time of the year 9999 would push others off the calendar."""
 
 
 def follow_clock(status: JobStatus, now: datetime) -> JobStatus:
-    """The status, with all its times moved back if the newest is in the future.
+    """The status, with its times moved back if the newest is more than CLOCK_SKEW in the future.
 
-    Otherwise, anything that counts from one of these times would wait until the clock catches up.
-    They are moved together, because deadlines depend on the differences between them.
+    Otherwise, everything that counts from one of these times would wait until the clock has caught
+    up. They are moved together, because deadlines depend on the differences between them. The times
+    of failure records and of the progress are not moved: nodes' clocks set them.
     """
     times = [status.start_time, status.completion_time, status.lost_since, status.waiting.since]
     times.append(status.given_back_at)

@@ -1,4 +1,4 @@
-"""Whether a training has stalled, by what this process has seen of its log."""
+"""Decides from the log, as far as this process has read it, whether a training has stalled."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -9,16 +9,16 @@ from reconcile.model.training import Reading
 from reconcile.words.progress import Progress
 
 LEAST_LEAD = timedelta(seconds=2.5)
-"""Lines closer than this count as together: PaddlePaddle's launcher copies a log every 2 s."""
+"""Lines closer than this count as simultaneous: PaddlePaddle's launcher copies a log every 2 s."""
 FirstSilent = tuple[str, datetime, datetime] | None
-"""The first worker to fall silent, when it did, and when the last one did; None without one."""
+"""The first worker to fall silent, when it did, and when the last one did; None if unclear."""
 
 
 def find_stall(policy: StallPolicy, reading: Reading, now: datetime) -> Reason | None:
     """NoOutput or NoNewStep if the training has stalled, else None.
 
-    An elastic gang that forms again and again never falls silent, so while it does, it is judged by
-    steps.
+    Elastic launchers that form their group again and again never fall silent, so such a job is
+    judged by its steps, whatever the policy says.
     """
     progress = reading.progress
     if progress.quiet_until is not None and now < progress.quiet_until:
@@ -32,9 +32,9 @@ def find_stall(policy: StallPolicy, reading: Reading, now: datetime) -> Reason |
 
 
 def forms_again(policy: StallPolicy, progress: Progress) -> bool:
-    """Whether an elastic gang has formed three times within `afterSeconds`, without a step.
+    """Whether elastic launchers formed their group three times within `afterSeconds`, with no step.
 
-    If it falls silent after that, it still does not train.
+    This stays true if the log falls silent after that: the job still does not train.
     """
     since, last = progress.forming_since, progress.last_output_time
     window = timedelta(seconds=policy.after_seconds)
@@ -42,8 +42,10 @@ def forms_again(policy: StallPolicy, progress: Progress) -> bool:
 
 
 def first_silent(times: Sequence[tuple[str, datetime | None]], lead: timedelta) -> FirstSilent:
-    """The first worker to fall silent. Those that did so `lead` or more before the first of `times`
-    are left out: they are not the cause.
+    """The first worker to fall silent; None if no worker fell silent clearly before the others.
+
+    `times` has the times of last lines, that of worker 0 first. Workers that fell silent `lead` or
+    more before worker 0 are left out, because they are not the cause.
     """
     since = times[0][1] if times else None
     if since is None:

@@ -14,14 +14,13 @@ Tail = tuple[str, datetime | None, str]
 
 @dataclass(frozen=True)
 class Reading:
-    """The last lines of a job's first worker, read by this process in the job's attempt.
+    """What this process has read from the log of a job's first worker in the job's attempt.
 
-    `silent_seconds` is how long this process has seen no new line, without the time in which it
-    could not read the log; `stepless_seconds` is the same since the step changed, or since the
-    first reading if it has not. Both begin at 0, so that a new leader judges nobody too early.
-    `tails` has the name, the time of the last line and that line of each worker whose log was
-    read because a stall is suspected. `stepped_before` is whether the status already had a step of
-    the attempt at the first reading: its line may no longer be in the log.
+    `silent_seconds` is how long the log has had no new line, `stepless_seconds` how long it has had
+    no new step; time in which the log could not be read does not count. If the first reading finds
+    nothing newer than status, both continue from status, else they begin at 0. `tails` has an entry
+    for each worker whose log was read because a stall is suspected. `stepped_before`: at the first
+    reading, status already had a step of the attempt, whose line the log has perhaps lost.
     """
 
     progress: Progress

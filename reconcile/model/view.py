@@ -29,12 +29,12 @@ class View:
 
     @cached_property
     def attempt(self) -> int:
-        """The current attempt, from status, or from the pods if status is empty."""
+        """The current attempt: from status, else the latest one of the pods, else 1."""
         return self.job.status.attempt or max((1, *(pod.attempt for pod in self.all_pods)))
 
     @property
     def training(self) -> Reading | None:
-        """What this process has read of the attempt's log."""
+        """What this process has read of the attempt's log; None if it has read nothing of it."""
         reading = self.observed.training
         return reading if reading is not None and reading.attempt == self.attempt else None
 
@@ -47,14 +47,14 @@ class View:
     def is_behind(self) -> bool:
         """Whether there are pods of an attempt that is not in status yet.
 
-        The cache shows each kind as of a different moment, so a standby that takes over may see its
-        predecessor's last pods before the status that led to them.
+        The watch of each kind has its own delay, so a new leader can see the last pods of its
+        predecessor before the status that led to them.
         """
         return any(pod.attempt > self.attempt for pod in self.all_pods)
 
     @cached_property
     def is_inherited(self) -> bool:
-        """Whether another operator wrote the status: ours has an attempt if it has a phase."""
+        """Whether another operator wrote the status: it has a phase, but no attempt."""
         return bool(self.job.status.phase) and not self.job.status.attempt
 
     @cached_property
@@ -78,7 +78,7 @@ class View:
 
     @cached_property
     def obsolete(self) -> tuple[PodView, ...]:
-        """Pods of ended attempts, and those beyond the replicas."""
+        """Pods to delete: those of any other attempt, and those beyond the replicas."""
         return tuple(pod for pod in self.all_pods if not self._is_wanted(pod))
 
     @cached_property
@@ -113,9 +113,9 @@ class View:
     def lacking(self) -> tuple[str, ...]:
         """Names of missing pods that will be created, now or later.
 
-        Once a worker of an elastic job has succeeded, no more pods are created. A new launcher
-        would wipe its peers' entries in etcd, including the one that says that training is over,
-        and they would train again.
+        After a worker of an elastic job has succeeded, none is created. A new launcher would wipe
+        its peers' entries in etcd, including the one that says that training is over, and the peers
+        would train again.
         """
         is_over = self.job.spec.is_elastic and self.completed[Role.WORKER]
         return () if is_over else self.missing
@@ -149,28 +149,28 @@ class View:
 
     @cached_property
     def published(self) -> dict[str, list[str]]:
-        """The lists in the attempt's ConfigMap by name, split once because every pod needs one."""
+        """The values in the attempt's ConfigMap, split at commas; empty without a ConfigMap."""
         data: dict[str, str] = (self.config_map or {}).get("data") or {}
         return {name: told.split(",") for name, told in data.items()}
 
     @cached_property
     def all_run(self) -> bool:
-        """Whether every wanted pod runs or has succeeded, and no previous pod is left."""
+        """Whether every wanted pod runs or has succeeded, and no obsolete pod is left."""
         up_or_done = (PodState.RUNNING, PodState.SUCCEEDED)
         is_exact = not self.missing and not self.obsolete
         return is_exact and all(pod.state in up_or_done for pod in self.pods.values())
 
     @cached_property
     def has_started(self) -> bool:
-        """Whether any process of this attempt may have read its peers' addresses."""
+        """Whether a process of this attempt has perhaps read its peers' addresses."""
         return self.config_map is not None or any(pod.has_started for pod in self.pods.values())
 
     @cached_property
     def was_whole(self) -> bool:
-        """Whether every pod of this attempt has existed, so that a missing one must have vanished.
+        """Whether every pod of this attempt has existed, so a missing pod must have vanished.
 
-        Until then a missing pod is still to be created, even if others run already: the pods of a
-        wide job are created over several passes.
+        Before that, a missing pod is still to be created, even if other pods already run, because
+        several passes create the pods of a wide job.
         """
         phase = self.job.status.phase
         if self.is_adopted:

@@ -1,4 +1,4 @@
-"""Reads a job's Workload: whether it has quota, for how many pods, and in which flavors."""
+"""Reads a job's Workload: whether the job has quota, for how many pods, and in which flavors."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -31,7 +31,7 @@ def condition_named(workload: Raw, type_: str) -> Raw:
 
 
 def has_quota(workload: Raw | None) -> bool:
-    """Whether quota is reserved: Kueue then lets nobody change the pod sets or the queue."""
+    """Whether quota is reserved. If so, Kueue lets nobody change the pod sets or the queue."""
     return is_set(workload, "QuotaReserved") and not is_set(workload, "Finished")
 
 
@@ -81,10 +81,10 @@ def priority_class_of(job: Raw) -> Child | None:
 
 
 def objects_to_read(job: Raw, workloads: tuple[Raw, ...], pods: int) -> Iterator[Child]:
-    """Kind and name of the objects that no watch shows.
+    """Kind and name of the objects that the next step of the job needs and that no watch shows.
 
     A new Workload needs the value of its priority class, and new pods need their flavors. A
-    Workload that MultiKueue has sent is not the job's yet.
+    Workload that MultiKueue has sent has no label of the job yet, so no watch shows it.
     """
     if (job.get("status") or {}).get("phase") in TERMINAL_PHASES:
         return
