@@ -45,7 +45,7 @@ _ENDED = (PodState.SUCCEEDED, PodState.FAILED)
 
 
 def names_to_ask_for(job: Raw) -> tuple[str, ...]:
-    """Names of the pods that another operator may have made for this job; none for a job of ours.
+    """Names of the pods that another operator has perhaps made for a job; none for a job of ours.
 
     All that the job controls must be read, whatever labels they have: a pod that is not adopted has
     the name of one of ours, and would be deleted.
@@ -108,5 +108,5 @@ def _with_labels(view: View, pod: Raw) -> Raw:
 
 
 def _has_begun(view: View) -> bool:
-    """Whether a worker has run; every ended one counts, as an evicted pod perhaps hides its run."""
+    """Whether a worker has run. Every ended worker counts: an evicted pod can hide that it ran."""
     return any(pod.has_started or pod.state in _ENDED for pod in view.of_role(Role.WORKER))

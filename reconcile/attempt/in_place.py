@@ -19,7 +19,5 @@ def find_exhausted_in_place(view: View) -> Move | None:
     if not pods or (count < limit if limit else count == 0):
         return None
     worst = max(pods, key=lambda pod: pod.restarts)
-    message = (
-        f"container restarts: {count} (limit {limit}), {worst.restarts} of them in {worst.name}"
-    )
+    message = f"container restarts: {count} (limit {limit}), {worst.restarts} in {worst.name}"
     return fail_job(view, Reason.BACKOFF_LIMIT_EXCEEDED, message)

@@ -50,7 +50,7 @@ def answer_incident(view: View, incident: Incident) -> Move:
 
 
 def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
-    """Begin the next attempt. The pods of this one become obsolete because they have its number."""
+    """Begin the next attempt. All older pods become obsolete, because they have an older number."""
     status = note_loss(view, status, incident)
     # The condition Restarting, too: an incident during a back-off starts a back-off of its own.
     ended = (Condition.RUNNING, Condition.PODS_SCHEDULED, Condition.RESTARTING)
@@ -66,7 +66,7 @@ def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
 
 
 def with_attempt(view: View, status: JobStatus, attempt: int) -> JobStatus:
-    """The status moved to this attempt, which has no pods and no ports yet; counts the restarts.
+    """The status of this attempt, without pods and ports yet, and with the restarts counted.
 
     With spec.resume, the status stores the last checkpoint's step: all programs resume from it.
     """

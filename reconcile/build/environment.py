@@ -1,7 +1,7 @@
-"""The trainer container's own environment, and the names that the operator owns.
+"""The environment that the operator gives the trainer container, and the names that it owns there.
 
-The operator's entries come before the user's, so that `$(VAR)` in the user's env, args and
-command resolves. A user's entry is dropped if the operator owns the name.
+The operator's entries come before the user's, because `$(VAR)` in the user's env, args and command
+then resolves. A user's entry is dropped if the operator owns the name.
 """
 
 from api.constants import Intranet, Role
@@ -32,9 +32,9 @@ ELASTIC_VARIABLES = frozenset(
 )
 LETTERS_OF_THE_SCHEME = frozenset("etcd")
 ELASTIC_MAX_RESTART = 1_000_000
-"""How often a launcher may form a new group. Its own default is 3, after which it gives up."""
+"""How often a launcher can form a new group. By default, it gives up after 3 times."""
 HETER_STAGES = 2
-"""Stage 1 is the workers', stage 2 the heter trainers'."""
+"""Stage 1 runs on the workers, stage 2 on the heter trainers."""
 
 _UNBUFFERED: Raw = {"name": "PYTHONUNBUFFERED", "value": "1"}
 """Without it a trainer's lines reach the launcher's log only after 8 KB, and the last ones before a
@@ -49,7 +49,7 @@ def owned_variables(view: View) -> frozenset[str]:
         owned |= {RESUME_VARIABLE}
     if view.job.spec.is_elastic:
         owned |= ELASTIC_VARIABLES
-    # A template may choose the port, unless each pod has ports of its own.
+    # A template can set the port, unless each pod has ports of its own.
     return owned if view.job.spec.intranet is Intranet.HOST else owned - {PORT_VARIABLE}
 
 
@@ -82,7 +82,7 @@ def build_env_from(view: View) -> list[Raw]:
 
 
 def merge_env(view: View, own: list[Raw], template: list[Raw]) -> list[Raw]:
-    """Our entries first, then the template's, except for names that we own."""
+    """Our entries, then the template's. If both set a name, ours wins only if we own the name."""
     owned = owned_variables(view)
     kept = [entry for entry in template if entry.get("name") not in owned]
     named = {entry.get("name") for entry in kept}
@@ -165,8 +165,8 @@ def _master(view: View) -> str:
 
     The default is the etcd of manifests/elastic in the job's namespace.
 
-    The launcher strips the letters of `etcd://` from the front of the URL one by one, and with them
-    the whole of a host named `etcd`. It does not strip capitals, and a host name may contain them.
+    The launcher strips every letter of `etcd://` from the front of the URL, so it would also strip
+    a host named `etcd`. It does not strip capitals, and host names can contain them.
     """
     server = view.settings.elastic_server or f"paddle-elastic-etcd.{view.job.namespace}:2379"
     if server[:1] in LETTERS_OF_THE_SCHEME:

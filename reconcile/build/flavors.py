@@ -24,7 +24,7 @@ def assigned_flavors(view: View) -> list[Child]:
 
 
 def find_conflict(view: View) -> str:
-    """What Kueue and the template, or two of Kueue's sources, set differently; else empty."""
+    """The first conflict of Kueue with the template, or of two sources of Kueue; empty if none."""
     for role, spec in view.job.spec.roles.items():
         template = spec.template.get("metadata") or {}
         places = {"nodeSelector": spec.pod_spec, "labels": template, "annotations": template}
@@ -65,7 +65,7 @@ def placed_spec(view: View, role: Role, spec: Raw) -> Raw:
 
 
 def _for_ungater(view: View, role: Role, field: str) -> dict[str, str]:
-    """The labels by which Kueue finds the pods for which it chooses nodes."""
+    """The labels or annotations by which Kueue finds the pods for which it chooses nodes."""
     if field == "labels":
         return {LABEL_POD_SET: str(role)}
     template = view.job.spec.roles[role].template.get("metadata") or {}

@@ -1,8 +1,8 @@
 """Gang scheduling: whether a job wants it, which scheduler does it, and the job's PodGroup.
 
-A PodGroup with the job's name belongs to the user: it is used as it is, never changed or deleted.
-The name of the operator's own PodGroup contains part of the job's UID, so it never takes a name
-that a user wants to use.
+A Volcano PodGroup with the job's name belongs to the user. It is used as it is, and never changed
+or deleted. The name of the operator's own PodGroup contains part of the job's UID, so it is never
+a name that a user wants to use.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class GangKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """The gang that the job's pods join. `exists` says whether its PodGroup is there."""
+    """The PodGroup that the job's pods join, and whether it exists and belongs to the user."""
 
     kind: GangKind
     name: str
@@ -41,7 +41,7 @@ class Gang:
 
 
 def wanted_kind(view: View) -> GangKind | None:
-    """The kind of gang that the worker template, the job's policy or the flag asks for."""
+    """The PodGroup kind that the worker template, the job's policy or --scheduling asks for."""
     spec = view.job.spec
     if names_volcano(view):
         return GangKind.VOLCANO
@@ -74,7 +74,7 @@ def find_gang(view: View) -> Gang | None:
 def _joins_users(view: View) -> bool:
     """Whether the pods belong to the user's PodGroup.
 
-    Existing pods decide, because an attempt's pods must not be split between two PodGroups.
+    If a pod exists, its PodGroup counts, because an attempt's pods must not be in two PodGroups.
     """
     for pod in view.pods.values():
         annotations = pod.raw["metadata"].get("annotations") or {}
@@ -88,13 +88,13 @@ def own_name(view: View) -> str:
 
 
 def own_pod_group(view: View) -> Raw | None:
-    """The operator's own PodGroup of this job, if it exists."""
+    """The operator's own PodGroup of this job, if it exists and is not being deleted."""
     found = (each for each in view.observed.pod_groups if name_of(each) == own_name(view))
     return next((each for each in found if not is_deleting(each)), None)
 
 
 def users_pod_group(view: View) -> Raw | None:
-    """The PodGroup with the job's name that this job does not control, or None."""
+    """The PodGroup with the job's name, unless the job controls it or it is being deleted."""
     group = view.observed.named_pod_group
     if group is None or is_deleting(group) or view.job.owner.controls(group):
         return None
@@ -109,7 +109,7 @@ def own_pod_group_creates(view: View, gang: Gang) -> tuple[Create, ...]:
 
 
 def own_pod_group_patches(view: View, gang: Gang) -> tuple[Patch, ...]:
-    """The change that makes the operator's PodGroup follow the replicas."""
+    """The change that makes the operator's PodGroup follow the job's spec, only for Volcano."""
     group = None if gang.is_users else own_pod_group(view)
     if group is None:
         return ()
@@ -120,7 +120,7 @@ def own_pod_group_patches(view: View, gang: Gang) -> tuple[Patch, ...]:
 
 
 def least_members(view: View) -> int:
-    """How many pods must be placed together: minAvailable, else the least that the job needs."""
+    """How many pods must be placed together: minAvailable, else as few as the job can run with."""
     policy = view.job.spec.scheduling_policy
     if policy is not None and policy.min_available is not None:
         return policy.min_available

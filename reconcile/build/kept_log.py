@@ -13,10 +13,10 @@ from reconcile.model.view import View
 
 MAX_ATTEMPTS = 4
 MAX_PACKED_BYTES = 4 << 10
-"""The most bytes of one attempt's log: 16 KiB for the attempts that are kept."""
+"""The most packed bytes of one attempt's log, which is 16 KiB for the attempts that are kept."""
 MAX_BYTES = 64 << 10
 _GZIP = 31
-"""The window's size for zlib, with gzip's header, so that gunzip can read it, too."""
+"""zlib's number for its largest window with a gzip header, which gunzip can read, too."""
 
 
 def kept_log_name(job_name: str, attempt: int) -> str:
@@ -33,7 +33,7 @@ def pack_log(log: bytes) -> str:
 
 
 def unpack_log(config_map: Raw, pod: str) -> list[str]:
-    """The lines of a pod's log; none if they are missing or cannot be read."""
+    """The first 64 KiB of a pod's kept log as lines; none if it is missing or cannot be read."""
     try:
         packed = base64.b64decode((config_map.get("binaryData") or {}).get(pod, ""))
         log = zlib.decompressobj(_GZIP).decompress(packed, MAX_BYTES)
@@ -43,7 +43,7 @@ def unpack_log(config_map: Raw, pod: str) -> list[str]:
 
 
 def keep_log(view: View, pod: PodView | None) -> KeepLog | None:
-    """The log to keep: that of the pod that ended the attempt, if its program has ended."""
+    """The log to keep: that of the pod that ended the attempt. None if the job keeps no logs."""
     if pod is None or pod.end is None or not view.job.keeps_logs:
         return None
     former = view.attempt - MAX_ATTEMPTS
@@ -52,7 +52,7 @@ def keep_log(view: View, pod: PodView | None) -> KeepLog | None:
 
 
 def _build(view: View, pod: str, log: bytes) -> Raw:
-    """The ConfigMap. Without a UID label, it is not watched and outlives the attempt's children."""
+    """The ConfigMap. As it has no UID label, no watch shows it and no pass deletes it."""
     labels = child_labels(view.job, view.attempt)
     del labels[LABEL_JOB_UID]
     return {

@@ -2,8 +2,8 @@
 
 With PADDLE_IPS and PADDLE_START_PORT it knows every endpoint and contacts nobody (2.6.2 and 3.3.1:
 `_build_pod_with_args` in launch/controllers/collective.py). With PADDLE_TRAINER_ENDPOINTS it first
-meets its peers over HTTP, which takes seconds. But a program without the launcher needs the
-endpoints and trains alone without them, so any command that we cannot parse counts as such a
+meets its peers over HTTP, which takes seconds. But a program that runs without the launcher needs
+PADDLE_TRAINER_ENDPOINTS, or it trains alone. So any command that we cannot parse counts as such a
 program.
 """
 
@@ -24,7 +24,7 @@ MAX_READ_CHARACTERS = 8192
 """The longest command that is parsed: the time grows with the square of a word's length."""
 PYTHON = re.compile(r"\bpython[\d.]*(?:\s|$)")
 OTHERS = re.compile(rf"{PYTHON.pattern}|\.sh\b|(?:^|\s)#")
-"""Words that may run a program which needs the endpoints, or comment out the launcher."""
+"""Words that can run a program which needs the endpoints, or can comment out the launcher."""
 SIZES = {"PADDLE_NPROC_PER_NODE": "--nproc_per_node", "PADDLE_DEVICES": "--devices"}
 """Variables with which a template sets how many processes the launcher starts."""
 READ_VARIABLES = re.compile(r"\b(?:PADDLE_\w+|POD_IP|DISTRIBUTED_TRAINER_ENDPOINTS)\b")
@@ -41,7 +41,7 @@ HARMLESS_VARIABLES = frozenset(
 def count_processes(trainer: Raw) -> int | None:
     """How many processes the launcher starts in this container.
 
-    None if the container runs anything else, or if the template may already name its peers.
+    None if that is unknown: it runs something else, too, or its template perhaps names its peers.
     """
     env = {each["name"]: each.get("value") for each in trainer.get("env") or ()}
     sizes = {SIZES[name]: env.pop(name) for name in tuple(env) if name in SIZES}

@@ -3,9 +3,9 @@
 It is created when every pod of the attempt has its address, and never changed. Trainers cannot
 start before it exists, so none ever reads an incomplete list or another attempt's list.
 
-A process never reads another job's list either. Trainers also need a key with the job's UID in its
-name, which is missing in a ConfigMap that a user made under the job's name, and in one that a
-deleted job of the same name left behind.
+A process never reads another job's list either. A trainer does not start without a key with the
+job's UID in its name, and only this job's ConfigMaps have that key: a ConfigMap that a user created
+with the same name, or that a deleted job of that name has left, lacks it.
 """
 
 from api.constants import (
@@ -38,7 +38,7 @@ GLOO_RENDEZVOUS_HTTP = "3"
 """Fleet's role maker: 1 is HDFS, 2 a file, 3 an HTTP server on the first server."""
 
 RENDEZVOUS_VARIABLE = "PADDLE_RENDEZVOUS"
-"""The trainer's variable for the attempt. It reads a key that only its job's ConfigMaps have."""
+"""The trainer's variable with the attempt's number, from a key of this job's ConfigMaps only."""
 
 CONFIG_MAP_VARIABLES = frozenset(
     {
@@ -77,7 +77,7 @@ def rendezvous_key(job: PaddleJob) -> str:
 def all_have_addresses(view: View) -> bool:
     """Whether every wanted pod exists, has its address, and is alive or has succeeded.
 
-    A pod that has succeeded may be among them if the ConfigMap was deleted and others wait for it.
+    Some have succeeded if somebody deleted the ConfigMap and the other pods wait for a new one.
     """
     return len(view.pods) == len(view.wanted) and all(
         pod.address and (pod.is_live or pod.state is PodState.SUCCEEDED)
@@ -98,7 +98,7 @@ def build_config_map(view: View) -> Raw:
 
 
 def child_labels(job: PaddleJob, attempt: int) -> dict[str, str]:
-    """The labels that every child carries."""
+    """The labels that children have in common, but a Workload and a kept log lack one of them."""
     return {
         LABEL_JOB_NAME: job.name,
         LABEL_JOB_UID: job.uid,
@@ -147,7 +147,8 @@ def moved_pods(view: View) -> list[str]:
 def has_moved(view: View, pod: PodView) -> bool:
     """Whether the pod's address differs from the one in the attempt's ConfigMap.
 
-    False if the store has dropped the endpoints: the namespace's ConfigMaps take too much memory.
+    Also False without a ConfigMap or an address, and if the store has dropped the endpoints because
+    the namespace's ConfigMaps take too much memory. True if the pod's role label is unreadable.
     """
     if view.config_map is None or not pod.address:
         return False
@@ -164,7 +165,8 @@ def has_moved(view: View, pod: PodView) -> bool:
 def has_static_rendezvous(view: View) -> bool:
     """Whether the workers' launchers get a fixed list of peers instead of meeting over HTTP.
 
-    The list cannot hold IPv6, and its ports are fixed, so on a node's network they may be taken.
+    The list cannot contain IPv6 addresses. Its ports are fixed, and on the host network they can be
+    taken.
     """
     spec = view.job.spec
     worker = spec.roles.get(Role.WORKER)
@@ -215,10 +217,11 @@ def _server_variables(view: View) -> dict[str, str]:
 
 
 def has_stale_config_map(view: View, pod: PodView) -> bool:
-    """Whether its kubelet has the ConfigMap of a former job of this name in place of this one.
+    """Whether the pod's kubelet still has the ConfigMap of a former job of this name.
 
-    A kubelet never reads an immutable ConfigMap again while one of its pods names it. A pod that
-    has ended counts until its volumes are gone, for seconds (SyncTerminatedPod in kubelet.go).
+    A kubelet never reads an immutable ConfigMap again while one of its pods refers to it. Even a
+    pod that has ended does so for some seconds, until its volumes are gone (SyncTerminatedPod in
+    kubelet.go).
     """
     if view.config_map is None or not pod.is_live:
         return False

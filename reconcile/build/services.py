@@ -1,6 +1,6 @@
 """One headless Service per pod, for `intranet: Service`.
 
-Names resolve before pods are ready: peers look each other up while they start.
+Names resolve before pods are ready, because peers look each other up while they start.
 """
 
 from api.constants import LABEL_INDEX, LABEL_JOB_UID, LABEL_RES_NAME, LABEL_ROLE, PORTS_PER_POD

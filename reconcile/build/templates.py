@@ -37,7 +37,7 @@ from reconcile.model.view import View
 HOSTNAME_KEY = "kubernetes.io/hostname"
 AVOID_NODES_WEIGHT = 100
 MESSAGE_POLICY = "FallbackToLogsOnError"
-"""Gives the failure record the last lines of the log."""
+"""With this policy, the failure record has the last lines of the log."""
 
 
 def build_pod(view: View, name: str, gang: Gang | None) -> Raw:
@@ -163,7 +163,7 @@ def _append(affinity: Raw, kind: str, rule: str, term: Any) -> Raw:
 def _one_per_host(view: View, role: Role) -> Raw:
     """Keep the role's pods on different nodes.
 
-    PaddlePaddle's launcher counts distinct hosts: two pods on one host would each train alone.
+    PaddlePaddle's launcher counts distinct hosts, so two pods on one host would each train alone.
     """
     labels = {LABEL_JOB_UID: view.job.uid, LABEL_ROLE: str(role)}
     return {"labelSelector": {"matchLabels": labels}, "topologyKey": HOSTNAME_KEY}

@@ -1,8 +1,8 @@
 """The Workload with which a job asks Kueue for quota: whether it needs one, and its content.
 
 A pod set is the role's template as its user wrote it, because quota does not depend on names,
-environment or gates. An annotation has the digest of that template, since the API server and Kueue
-fill in defaults.
+environment or gates. An annotation has the digest of the job's labels and roles. With that we see
+whether the Workload still fits, although the API server and Kueue fill defaults into its templates.
 """
 
 import hashlib
@@ -29,11 +29,11 @@ from reconcile.model.workload import has_quota, is_admitted, is_set, priority_cl
 
 _ALPHABET = "0123456789"
 MAX_DIGITS = 18
-"""A number with more digits is no integer in JSON, and too large for the API server."""
+"""Longer numbers are cut to this many digits, because the API server takes only 64-bit integers."""
 
 
 def uses_kueue(view: View) -> bool:
-    """Whether the job needs quota. A removed label counts until the quota is given back."""
+    """Whether the job needs quota, or has quota although its queue label was removed."""
     if not view.settings.kueue or view.is_adopted:
         return False
     return bool(view.job.labels.get(LABEL_QUEUE)) or has_quota(view.workload)
@@ -45,10 +45,10 @@ def is_queued(view: View) -> bool:
 
 
 def is_stale(view: View, workload: Raw) -> bool:
-    """Whether the Workload does not match what the job needs, so that it must be replaced.
+    """Whether the Workload does not match what the job needs, and must be replaced.
 
-    Kueue lets nobody change a Workload with quota. But pods that ended well may have given part of
-    the quota back, and the next attempt needs that part again.
+    A Workload with quota counts as matching, because Kueue lets nobody change it. But if pods that
+    succeeded in an earlier attempt gave back part of the quota, this attempt needs that part again.
     """
     if is_set(workload, "Finished"):
         return view.job.is_ours  # the end of the manager's job may not have been copied yet
@@ -60,7 +60,7 @@ def is_stale(view: View, workload: Raw) -> bool:
 
 
 def is_of_job(view: View, workload: Raw) -> bool:
-    """Whether the Workload asks for what the job needs."""
+    """Whether the Workload was built from the job's present labels and roles, for as many pods."""
     annotations = workload["metadata"].get("annotations") or {}
     is_same = annotations.get(ANNOTATION_POD_SETS) == _digest(view)
     return is_same and _counts(workload["spec"].get("podSets") or []) == _counts(_pod_sets(view))

@@ -18,7 +18,7 @@ from reconcile.model.plan import Create, Plan
 from reconcile.model.view import View
 
 SERVICES_AHEAD = 32
-"""Services are created for this many pods at a time: if a quota refuses pods, more are useless."""
+"""Services are created for this many pods at a time: without the pods, more would be useless."""
 
 MAX_PLANNED = 1000
 """The most pods that one plan creates, which is more than one pass can send. Listing ten thousand
@@ -27,7 +27,7 @@ in every pass takes 30 ms; thirty such jobs at once kept the interpreter busy.
 
 
 def change_children(view: View, stop: Stop) -> Plan:
-    """A plan without a status: the deletes, and the creates that no hold stops."""
+    """A plan without a status: the deletes and patches, and the creates that no hold stops."""
     deletes = wanted_deletes(view) + workload_deletes(view)
     patches = workload_patches(view)
     queues = workload_creates(view) if stop < Stop.CREATES else ()
@@ -46,7 +46,7 @@ def change_children(view: View, stop: Stop) -> Plan:
 
 
 def _names_to_create(view: View) -> tuple[tuple[str, ...], float | None]:
-    """Missing pods that may be created now, and the seconds until the next one may be."""
+    """Missing pods that can be created now, and the seconds until another one can be."""
     if not view.job.spec.is_elastic:
         return view.lacking, None
     names, waits = [], []

@@ -13,7 +13,7 @@ CLEANED_WHEN_FAILED = (CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_FAILURE)
 
 
 def wanted_deletes(view: View) -> tuple[Delete, ...]:
-    """The children to delete now."""
+    """The children to delete now, without those that are being deleted already."""
     if view.job.is_deleting:
         return ()  # the garbage collector deletes them
     if view.job.status.is_terminal:
@@ -46,7 +46,7 @@ def _replaced_deletes(view: View) -> tuple[Delete, ...]:
 
 
 def _cleanup_deletes(view: View) -> tuple[Delete, ...]:
-    """The children of an ended job that its policy does not keep."""
+    """The children of an ended job that its policy does not keep; never its ConfigMaps."""
     services = view.observed.services if _cleans_all(view) else ()
     pods = _pods_to_go(view)
     going = {pod.uid for pod in pods}
@@ -72,5 +72,5 @@ def _cleans_all(view: View) -> bool:
 
 
 def has_ended(pod: PodView) -> bool:
-    """Whether all of its containers have ended: a running sidecar still takes up resources."""
+    """Whether all containers have ended, not only the trainer: a sidecar takes resources, too."""
     return (pod.raw.get("status") or {}).get("phase") in ("Succeeded", "Failed")

@@ -1,4 +1,4 @@
-"""Reports why a gang's pods are not created or placed: its PodGroup is missing or not ready."""
+"""Reports why pods of a job with gang scheduling are not created or placed, from its PodGroup."""
 
 from api.constants import Reason
 from api.objects import Raw, condition_of, parse_time
@@ -29,7 +29,7 @@ _INSTALL = {
 
 
 def await_gang(view: View) -> Hold | None:
-    """Wait for the gang's PodGroup, or for its scheduler to find room."""
+    """Wait for the job's PodGroup, or for the gang scheduler to find nodes for it."""
     gang = find_gang(view)
     if gang is None:
         return None
@@ -85,7 +85,8 @@ def _unplaced(view: View, gang: Gang) -> Hold | None:
 def _waited_seconds(view: View) -> float:
     """Seconds since the operator wrote the job's start.
 
-    The job's creation would be wrong: an operator started later has not looked for a PodGroup yet.
+    The job's creation time would be wrong: an operator that starts later has not looked for a
+    PodGroup yet.
     """
     started = parse_time(view.job.status.start_time)
     return (view.now - started).total_seconds() if started else 0.0

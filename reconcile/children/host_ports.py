@@ -1,7 +1,7 @@
 """Port ranges for `intranet: Host`, one per pod, written to status right before pods are created.
 
-A job that waits for anything else has none: it returns them when it is suspended, when an attempt
-ends, and when creates are refused. A namespace can use at most its share of all ranges.
+A job returns its ranges when it is suspended, when an attempt ends, and when creates are refused.
+The jobs of a namespace can use at most its share of all ranges.
 
 Ranges start at multiples of their size above the configured start, so two of them are equal or
 disjoint. The scheduler keeps equal ones off the same node: the first port of each is a hostPort.
@@ -23,7 +23,7 @@ PORTS_RETRY_SECONDS = 30.0
 
 
 def allocate_ports(view: View) -> Move | Hold | None:
-    """The status with the ranges that the job gets now, or the wait for free ones."""
+    """A move to the status with the ranges that the job gets now, or the wait for free ranges."""
     if view.job.spec.intranet is not Intranet.HOST or view.is_adopted:
         return None
     ports = _kept(view)
@@ -38,7 +38,7 @@ def allocate_ports(view: View) -> Move | Hold | None:
 
 
 def seconds_to_ports(view: View, name: str) -> float:
-    """Seconds until the job tries again to get this pod's range; 0 if it has or needs none."""
+    """Seconds until the job tries again to get this pod's range; 0 unless the pod lacks it."""
     if view.job.spec.intranet is not Intranet.HOST or name in view.job.status.host_ports:
         return 0.0
     return retry_seconds(view)
@@ -71,9 +71,9 @@ def free_bases(view: View) -> list[int]:
 
 
 def _kept(view: View) -> dict[str, int]:
-    """Ranges of pods that exist or can still be created; a pod that was refused keeps none.
+    """Ranges of pods that exist or can still be created.
 
-    Published addresses do not change.
+    While creates pause, missing pods lose theirs, unless the ConfigMap has published them.
     """
     pausing = pause_seconds(view) > 0 and view.config_map is None
     refused = frozenset(view.missing) if pausing else frozenset()

@@ -1,16 +1,16 @@
-"""If only some pods of a job find room for too long, deletes them, so that other jobs get a chance.
+"""Deletes the pods of a job if only some of them are placed for too long, to let other jobs run.
 
-Two jobs that each hold half of the nodes, or of a quota, would wait for the other half forever:
-their pods are placed, but no program starts before every pod has its address. After a while such a
-job deletes its pods and creates them again after a back-off. No program has run, so nothing is lost
-and no restart is counted. The back-off grows, and differs from job to job by a part that follows
-from the job's UID: otherwise two jobs could meet again and again.
+Two jobs that each occupy half of the nodes, or of a quota, would wait for the other half forever,
+because no program starts before every pod of its job has an address. After a while such a job
+deletes its pods and creates them again after a back-off. No program has run, so nothing is lost and
+no restart is counted. The back-off grows. It differs from job to job, because otherwise the same
+two jobs could block each other again and again.
 
-If a pod has an error of its own, such as a wrong image, that error is reported first: its grace
-would never begin while the job reports missing room.
+If a pod has an error of its own, such as a wrong image, that error is reported first, because its
+grace period would never begin while the job reports a lack of nodes.
 
-Gangs are left to their scheduler. Elastic jobs train with the workers that have room, and programs
-of jobs with `intranet: Service` start before all pods are placed: those are left alone, too.
+Jobs with gang scheduling are left to their scheduler. Elastic jobs train with the workers that are
+placed, and jobs whose programs have started, as `intranet: Service` allows, keep their pods, too.
 """
 
 import hashlib
@@ -72,7 +72,7 @@ def await_room(view: View) -> Move | Hold | None:
 def back_off_seconds(uid: str, times: int) -> float:
     """The back-off of a job that has given its pods back this many times in a row.
 
-    10 s doubling to 6 min, times 0.5 to 1.5: the same in every pass, but another for each job.
+    10 s doubling to 6 min, times a factor of 0.5 to 1.5 that follows from the UID and `times`.
     """
     digest = hashlib.sha256(f"{uid}/{times}".encode()).digest()
     share = int.from_bytes(digest[:4]) / 2**32
@@ -112,7 +112,7 @@ def _refused_by_quota(view: View) -> list[Refusal]:
 
 
 def _where(pods: list[PodView]) -> str:
-    """The nodes that hold pods: ` on node-1 (2), node-2 (1)`."""
+    """The nodes of these pods, such as ` on node-1 (2), node-2 (1)`; empty without any."""
     nodes = sorted(Counter(pod.node for pod in pods if pod.node).items())
     names = ", ".join(f"{node} ({number})" for node, number in nodes[:MAX_NODES])
     return f" on {names}{and_more(max(0, len(nodes) - MAX_NODES))}" if names else ""

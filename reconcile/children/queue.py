@@ -1,6 +1,6 @@
-"""Holds a job with a queue's label until Kueue has admitted it, and ends its attempt on eviction.
+"""Holds a job with a queue label until Kueue has admitted it, and ends its attempt on eviction.
 
-Held means that no pods are made: the spec stays as its user wrote it.
+While the job is held, no pods are created. Its spec stays as its user wrote it.
 """
 
 from api.constants import KUEUE_API_VERSION, Reason
@@ -15,12 +15,12 @@ from reconcile.model.view import View
 from reconcile.model.workload import condition_named, has_quota, is_admitted, priority_class_of
 
 RETRY_SECONDS = 5.0
-"""How often to retry: no event says that Workloads are now served, or that a class was made."""
+"""How often to retry: no watch shows that Workloads are served, or a new class or flavor."""
 NEXT_STEPS = {
     "WaitingForQuota": "wait until other jobs of the queue end, or ask for less",
     "ExceedsMaxQuota": "ask for less, or have the quota raised: it never fits as it is",
     "NoMatchingFlavor": "ask for what a flavor of the queue offers: selector, affinity, resources",
-    "TopologyPlacementFailed": "wait for room in one domain, or ask for a wider topology level",
+    "TopologyPlacementFailed": "wait for room in one topology domain, or ask for a higher level",
     "WaitingForPreemptedWorkloads": "nothing; other jobs are being stopped for this one",
     "WaitingForPodsReady": "nothing; it goes on when the pods of the job before it run",
     "Misconfigured": "have the queue set up: its LocalQueue, ClusterQueue or flavors are missing",
@@ -33,15 +33,15 @@ NEXT_STEPS = {
     "UnsatisfiedAdmissionChecks": "wait for the admission checks of the queue",
     "UnsatisfiedChecks": "wait for the admission checks of the queue",
 }
-"""The next step by the reason of QuotaReserved, or of Admitted once quota is reserved."""
+"""The next step by the reason of QuotaReserved, or of Admitted if quota is reserved."""
 INACTIVE = "set spec.suspend to true and then to false, or its Workload's spec.active to true"
 GRANT = "have an administrator grant it the permissions of --kueue (chart: kueue.enabled)"
 UNSEEN = "wait for the jobs before it in the queue; if there are none, check that Kueue runs"
-"""Kueue reports nothing about a job behind others like it that do not fit."""
+"""Kueue reports nothing about a job while an equal job before it in the queue does not fit."""
 
 
 def await_quota(view: View) -> Move | Hold | None:
-    """Wait for quota; end the attempt of a job that has lost it."""
+    """Wait for quota, or end the attempt of a job that has lost its quota."""
     if not uses_kueue(view):
         return None
     if not view.observed.workloads_served:
@@ -91,7 +91,7 @@ def _await_workload(view: View) -> Hold:
 
 
 def _unread(view: View, named: Child, next_step: str) -> Hold | None:
-    """A hold if a cluster-scoped object does not exist, or the operator has no right to read it."""
+    """A hold if this object does not exist or the operator has no right to read it, else None."""
     found = view.observed.unwatched_objects.get(named)
     if found:
         return None

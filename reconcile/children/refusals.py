@@ -1,7 +1,7 @@
 """Which refusals still matter, and for how long creates pause because of them.
 
-A job may need less than when it was refused: it was scaled down, suspended or restarted, or it has
-ended. Then it does not wait for that child, and should not say that it does.
+After a child was refused, its job can be scaled down, suspended or restarted, or end. If the job no
+longer needs the child, it does not wait for it, and must not report that it does.
 """
 
 from collections.abc import Set as AbstractSet
@@ -22,7 +22,7 @@ MAX_PAUSE_SECONDS = 300.0
 PAUSE_SECONDS_PER_JOB = 0.1
 """All paused jobs of a namespace together try at most ten creates a second."""
 UNTRIED_PAUSE_SECONDS = 2.0
-"""The pause of a job that was not refused anything itself: it tries soon."""
+"""The pause of a job that has assumed another job's refusal: it tries soon itself."""
 
 Names = dict[str, AbstractSet[str]]
 """The names of children, by their kind."""
@@ -41,7 +41,7 @@ def standing_refusals(view: View) -> tuple[Refusal, ...]:
 
 
 def is_over_quota(refusal: Refusal) -> bool:
-    """Whether a ResourceQuota refuses the child, in the words of the API server."""
+    """Whether the API server's message says that a ResourceQuota refuses the child."""
     return "exceeded quota" in refusal.message
 
 
@@ -52,9 +52,9 @@ def moot_refusals(view: View) -> frozenset[Child]:
 
 
 def pause_seconds(view: View) -> float:
-    """Seconds for which nothing is created because the API server refused a child.
+    """Seconds for which nothing is created because the API server refused a child; else 0.
 
-    Rounded to milliseconds: a tiny remainder of a float would cost one more pass.
+    Rounded to milliseconds, because a tiny remainder of a float would cost one more pass.
     """
     seen = view.observed
     if not standing_refusals(view):
@@ -72,7 +72,7 @@ def pause_after(times: int, jobs: int) -> float:
 
 
 def lacking_children(view: View) -> Names:
-    """Children still to be created, now or once the previous pods are gone."""
+    """Children still to be created; none while pods of an earlier attempt exist."""
     has_ended = view.job.status.phase in TERMINAL_PHASES
     if has_ended or view.job.status.is_true(Condition.SUSPENDED) or view.previous_pods:
         return {}

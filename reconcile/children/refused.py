@@ -1,9 +1,9 @@
 """Handles children that the API server does not let the operator create or delete.
 
-Most refusals can be fixed: a quota is raised, a webhook repaired, a right granted. The job waits,
-and its creates pause. But a child that fails the API server's own validation stays invalid, because
-it follows from the spec. That ends the job after a grace, which counts from a field of the status,
-so it survives restarts of the operator.
+Somebody can fix the cause of most refusals: raise a quota, repair a webhook, grant a right. The job
+waits, and its creates pause. But a child that fails the API server's own validation stays invalid,
+because it follows from the spec, so the job fails after a grace period. Status stores when that
+period began, so a restart of the operator does not extend it.
 """
 
 from collections.abc import Sequence
@@ -51,14 +51,14 @@ def explain_refusals(view: View, refusals: Sequence[Refusal]) -> Hold:
 
 
 def _pausing(view: View, hold: Hold) -> Hold:
-    """The hold with creates paused; it ends at its own time or with the pause, if earlier."""
+    """The hold with creates paused. The next pass comes at its own time or when the pause ends."""
     left = pause_seconds(view)
     stops = Stop.CREATES if left else Stop.NOTHING
     return replace(hold, stops=stops, seconds=earliest(hold.seconds, left))
 
 
 def _await_correction(view: View, invalid: Refusal) -> Move | Hold:
-    """Fail the job once the grace is over; until then, try again."""
+    """Fail the job when its grace period is over; until then, try again."""
     since = grace_since(view.job.status, Reason.INVALID_SPEC, CONFIG_FLAG)
     due = (since or view.now) + timedelta(seconds=view.settings.config_error_grace_seconds)
     if since is not None and view.now >= due:

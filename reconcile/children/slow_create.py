@@ -1,7 +1,7 @@
-"""Delays creates after one of the same namespace took long to fail, as with a hanging webhook.
+"""Delays creates after a create in the same namespace took long to fail, as with a hanging webhook.
 
-Each such try blocks a worker. So for a while, a job of that namespace that needs a child of this
-kind, and was not refused one itself, first reports this and creates the child in a later pass.
+Each such create blocks a worker. So for a while, other jobs of that namespace that need a child of
+the same kind first report the failure as theirs, and try to create the child in a later pass.
 """
 
 from dataclasses import replace

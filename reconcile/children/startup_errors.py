@@ -1,10 +1,10 @@
 """Handles pods that cannot start: a wrong image name, or a reference to a missing object.
 
 Unless the job is elastic, every pod waits in CreateContainerConfigError until its attempt's
-ConfigMap exists, so that is no error here.
+ConfigMap exists. Here, this wait is no error.
 
-The grace counts from when the status first reports such an error, as for an invalid child in
-`refused.py`: a large image may take longer than the grace before its pull fails.
+The grace period begins when the status first reports such an error, as for an invalid child in
+`refused.py`, because the pull of a large image can take longer than that before it fails.
 """
 
 from collections.abc import Sequence
@@ -38,8 +38,8 @@ CONFIG_ERRORS = ("CreateContainerConfigError", "CreateContainerError")
 class _Error:
     """A pod that cannot start, and when that ends the job.
 
-    `heals` says whether the error can go away by itself: a pull may succeed, and a missing object
-    may be created. A wrong name or key stays wrong.
+    `heals`: the error can go away, because a pull can succeed and a missing object can be created.
+    A wrong name or key stays wrong.
     """
 
     pod: PodView
@@ -56,7 +56,7 @@ class _Error:
 
 
 def await_startup(view: View) -> Move | Hold | None:
-    """Fail a job with a pod past its grace, or wait for the pods that cannot start."""
+    """Fail a job with a pod whose grace period is over, or wait for the pods that cannot start."""
     found = (_find_error(view, pod) for pod in view.pods.values())
     errors = [error for error in found if error is not None]
     due = [error for error in errors if error.due <= view.now]
@@ -67,9 +67,9 @@ def await_startup(view: View) -> Move | Hold | None:
 
 
 def _as_reported(view: View, errors: Sequence[_Error]) -> _Error:
-    """The error whose grace ends first; if several end together, the one that status already names.
+    """The error whose grace period ends first; of several, the error that status already reports.
 
-    Once the kubelet backs off, it no longer reports why a pull failed; status still has it.
+    While the kubelet backs off, it does not report why a pull failed, so we keep status's cause.
     """
     waiting = view.job.status.waiting
     soonest = min(error.due for error in errors)
@@ -124,7 +124,7 @@ def _find_error(view: View, pod: PodView) -> _Error | None:
 
 
 def _due(view: View, reason: Reason, heals: bool, since: datetime) -> datetime:
-    """When the error ends the job; its grace counts from when status first reported it."""
+    """When the error ends the job: a grace period after its first report and after `since`."""
     settings = view.settings
     grace = settings.image_pull_grace_seconds if heals else settings.config_error_grace_seconds
     reported = grace_since(view.job.status, reason, IMAGE_FLAG if heals else CONFIG_FLAG)

@@ -1,7 +1,7 @@
-"""Reports children that should be gone but stay: which one, since when, and what holds it.
+"""Waits for children that are to go, and reports the ones that stay: since when, and why.
 
-Kubelets and the garbage collector need a moment, and a pod has its grace period, so a normal
-deletion is not reported. A pod that stays Terminating on a lost node is force-deleted in the end.
+Kubelets and the garbage collector need a moment, and a pod has its grace period, so a child is only
+named when it is 10 s late. A pod that stays Terminating on a lost node is force-deleted in the end.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,18 +24,18 @@ from reconcile.model.pods import PodView
 from reconcile.model.view import View
 
 HANG_SECONDS = 10.0
-"""A child that is still there this long after it should be gone is reported."""
+"""A child that is still there this long after it should be gone is named."""
 MAX_GRACE_SECONDS = 366 * 86400
-"""A pod's grace period can be any int64, which may be beyond the calendar."""
+"""The longest grace period that we compute with: the API allows any int64, beyond the calendar."""
 FOREGROUND = "foregroundDeletion"
 OWN_FINALIZERS = frozenset({FOREGROUND, "orphan"})
-"""The garbage collector's finalizers on the job itself. The first one waits for the children."""
+"""The garbage collector's finalizers on the job; with the first, it deletes the children first."""
 LIFTED_BY = {
     "scheduling.k8s.io/podgroup-protection": "set the gates GenericWorkload and GangScheduling for "
     "the controller-manager, too",
     FORMER_FINALIZER: "run the move from paddle-operator 0.3 again, it removes the finalizer",
 }
-"""The next step for a known finalizer."""
+"""What removes a known finalizer; the next step in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ def await_leavers(view: View) -> Hold | None:
 def _await_former(children: tuple[str, ...]) -> Hold:
     """Wait for the pods and ConfigMaps of a former job, by kind and name.
 
-    A kubelet keeps an immutable ConfigMap for as long as one of its pods names it. So a pod that
-    starts while these exist would get the former job's ConfigMap for as long as it lives.
+    A kubelet keeps an immutable ConfigMap as long as one of its pods refers to it. So a pod that
+    starts while these exist would have the former job's ConfigMap all its life.
     """
     others = and_more(len(children) - 1)
     cause = f"{children[0]} of a former job of this name is still there{others}"
@@ -73,7 +73,7 @@ def _await_former(children: tuple[str, ...]) -> Hold:
 
 
 def _await_children(view: View) -> Hold:
-    """Name what blocks the deletion of a job; no reason while it takes no longer than usual."""
+    """Name what blocks the deletion of a job; a hold without a reason if nothing is late yet."""
     leavers = list(_of_job(view))
     hanging, left = _hanging(view, leavers), _seconds_to_hang(view, leavers)
     if not hanging:
@@ -84,7 +84,7 @@ def _await_children(view: View) -> Hold:
 
 
 def _await_previous(view: View) -> Hold:
-    """Wait for the last attempt's pods; names the first that stays."""
+    """Wait for the pods of earlier attempts, and name the first one that is late."""
     leavers = [_leaver(view, pod.raw) for pod in view.previous_pods if pod.is_deleting]
     cause = f"waiting for the {count(len(view.previous_pods), 'pod')} of the last attempt to go"
     next_step = "nothing to do: they are within their grace period"
@@ -111,10 +111,10 @@ def _seconds_left(view: View, leaver: _Leaver) -> float:
 
 
 def _of_job(view: View) -> Iterator[_Leaver]:
-    """The children that the job waits for; with none left, the job itself if a finalizer holds it.
+    """The children that the deleted job waits for, or else the job itself if a finalizer blocks it.
 
-    The garbage collector deletes children first only if somebody asked for that. Otherwise they
-    stay as long as the job does.
+    The garbage collector deletes children before the job only if somebody asked for that. Otherwise
+    they stay as long as the job does.
     """
     seen, finalizers = view.observed, _finalizers(view.observed.job)
     children = (*seen.pods, *seen.services, *seen.config_maps, *seen.pod_groups)
@@ -155,8 +155,8 @@ def _finalizers(obj: Raw) -> list[str]:
 def force_deletes(view: View) -> tuple[Delete, ...]:
     """Force-deletes of pods that are past their grace period on a node that is NotReady or gone.
 
-    The node may still run them, and two pods may then write the same checkpoint. So the
-    operator waits, and deletes nothing if it has no permission to read nodes.
+    The node perhaps still runs them, and two pods could then write the same checkpoint. So the
+    operator waits first, and force-deletes nothing if it has no permission to read nodes.
     """
     due = (pod.raw for pod, left in _stuck(view) if left <= 0)
     return tuple(Delete(ObjectReference.of(raw), grace_seconds=0) for raw in due)

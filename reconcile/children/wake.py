@@ -2,10 +2,10 @@
 
 A kubelet that found a ConfigMap missing tries again after 10 to 15 s, but at once when the pod's
 annotations change (`podsDifferSemantically` in its config.go). So each waiting pod gets an
-annotation. The kubelet may see the ConfigMap later than we do, so a pod that still waits gets
+annotation. As the kubelet can see the ConfigMap later than we do, a pod that still waits gets
 another one. This does no harm to a pod that waits for something else, such as a Secret.
 
-If a container could not start after the pod's init containers, the kubelet says so only when it
+If a container cannot start after the pod's init containers, the kubelet reports this only when it
 tries again. So a pod whose init containers ended a while ago is annotated once in any case.
 """
 
@@ -22,7 +22,7 @@ from reconcile.model.view import View
 
 WAITING, AFTER_INIT = "CreateContainerConfigError", "PodInitializing"
 MAX_CALLS = 3
-"""The most annotations of a pod: a kubelet that misses three tries again by itself soon after."""
+"""The most annotations of a pod. A kubelet that misses all of them soon tries again by itself."""
 CALL_SECONDS = 2.0
 """The time between two annotations of a pod."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -54,7 +54,7 @@ def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
 
 
 def _wait(pod: PodView) -> tuple[datetime | None, int]:
-    """When the pod began to wait, or None if it does not; and how often to annotate it."""
+    """When the pod began to wait, or None if it does not wait; and how often to annotate it."""
     reasons = {reason for _, reason, _ in waiting_states(pod.raw)} if pod.is_live else set()
     if WAITING in reasons:
         return _LONG_AGO, MAX_CALLS

@@ -1,7 +1,7 @@
 """Creates, changes and deletes a job's Workload, and writes its status for Kueue.
 
-Kueue takes quota back by the condition Evicted, and waits until the job's controller has no pod
-left and clears the admission. Conditions also report the job's end and its readiness. A merge patch
+To take quota back, Kueue sets the condition Evicted and waits until the job has no pod left and its
+controller clears the admission. Conditions also report the job's end and readiness. A merge patch
 replaces the whole list of conditions, so it applies only to the version that was seen.
 """
 
@@ -29,12 +29,13 @@ reason, without the suffix that Evicted's has.
 TIME_IS_UP = "MaximumExecutionTimeExceeded"
 DEACTIVATION = "DeactivationTarget"
 """The condition by which Kueue plans to make a Workload inactive. Kueue writes it again while pods
-stop, and would stop a job that its user has resumed, so it is removed with the quota.
+stop, and would then stop a job that its user has resumed, so every status patch of an inactive
+Workload removes it.
 """
 
 
 def workload_deletes(view: View) -> tuple[Delete, ...]:
-    """Surplus Workloads; once no pod is left, also the job's own if the job needs another one."""
+    """Surplus Workloads, and when no pod is left, the job's own if it no longer fits the job."""
     own = view.job.workload_name
     others = tuple(each for each in view.observed.workloads if name_of(each) != own)
     workload = view.workload
@@ -45,7 +46,7 @@ def workload_deletes(view: View) -> tuple[Delete, ...]:
 
 
 def workload_creates(view: View) -> tuple[Create, ...]:
-    """The missing Workload. One that is being deleted keeps its name until it is gone."""
+    """The create of the missing Workload; none while pods or an older Workload are still there."""
     name = view.job.workload_name
     if view.job.prebuilt:
         return ()  # MultiKueue makes it
@@ -82,7 +83,7 @@ def tend_delegated(view: View) -> Plan:
 
 
 def finish_patches(view: View) -> tuple[Patch, ...]:
-    """Report the end of a job, once none of its pods runs any more. This frees its quota."""
+    """Report the end of a job when none of its pods runs any more. This frees its quota."""
     workload = view.workload
     is_over = is_set(workload, "Finished") or not view.settings.kueue
     if workload is None or is_over or not all(has_ended(pod) for pod in view.all_pods):
@@ -97,7 +98,8 @@ def finish_patches(view: View) -> tuple[Patch, ...]:
 def _spec_patch(view: View, workload: Raw) -> tuple[Patch, ...]:
     """Make the Workload follow spec.suspend and, while it has no quota, the job's queue label.
 
-    If a Workload is inactive without our annotation, Kueue or an administrator stopped it.
+    If a Workload is inactive without our annotation, Kueue or an administrator stopped it, so it is
+    left inactive.
     """
     spec: Raw = workload.get("spec") or {}
     body: Raw = {}
@@ -157,7 +159,7 @@ def _returned_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]
 
 
 def _time_used(view: View, workload: Raw, reason: str) -> Raw:
-    """The time used of maximumExecutionTimeSeconds; a job that has used it up starts again at 0."""
+    """The used part of maximumExecutionTimeSeconds; a job that has used all of it starts at 0."""
     admitted = condition_named(workload, "Admitted")
     since = parse_time(admitted.get("lastTransitionTime"))
     if admitted.get("status") != "True" or since is None or reason.endswith(TIME_IS_UP):

@@ -67,7 +67,7 @@ def find_incident(view: View) -> Incident | None:
 
 
 def seconds_to_verdict(view: View) -> float:
-    """Seconds until we decide what ended the attempt; 0 if now, or if no pod has failed."""
+    """Seconds left to wait for a pod whose log has the cause of the failures; else 0."""
     failed = failed_pods(view)
     if view.job.spec.is_elastic or not failed or not _is_programs_own(judge_pod(view, failed[0])):
         return 0.0
@@ -145,7 +145,7 @@ def failed_pods(view: View) -> list[PodView]:
 def judge_pod(view: View, pod: PodView) -> Incident:
     """The incident of a failed pod, without its message.
 
-    `describe` adds that, and only to the one that needs it: thousands of pods can have failed.
+    `describe` adds the message only where it is needed, as thousands of pods can have failed.
     """
     action = match_policy(view.job.spec.pod_failure_policy, pod.raw)
     if action is PolicyAction.FAIL_JOB:

@@ -1,9 +1,10 @@
 """Time without training: from the end of an attempt until all pods of a later one run.
 
-If the attempt finished a checkpoint, it begins at the last one, because the steps after that are
-trained again. If the training had stalled, it begins at the last step. Status stores when it began,
-and why. The loss is counted once, with the status write that clears these fields: when all pods run
-again, when a stalled training goes on, or when the job ends or is suspended.
+If a checkpoint is known, it begins at the last one, or at the attempt's start if that is later,
+because the steps after that are trained again. If the training had stalled, it begins at the last
+step. Status stores when it began, and why. The loss is counted once, with the status write that
+clears these fields: when all pods run again, when a stalled training goes on, or when the job ends
+or is suspended.
 """
 
 import math

@@ -192,7 +192,7 @@ class Observed:
     permission to read nodes.
     `most_devices` is the most of each device that any node has. None if the operator reads no nodes
     or there are none, and for a job without pods that the scheduler cannot place.
-    `refusals` are the creates and deletes that failed in previous passes and matter still.
+    `refusals` are the creates and deletes that failed in earlier passes, and why.
     `refused_times` counts the passes in a row with refusals, 0 if only other jobs were refused;
     `refused_seconds` is how long ago the last refusal was noted.
     `paused_in_namespace` counts the jobs of the namespace that have refusals.

@@ -15,7 +15,7 @@ def follow_clock(status: JobStatus, now: datetime) -> JobStatus:
 
     Otherwise, everything that counts from one of these times would wait until the clock has caught
     up. They are moved together, because deadlines depend on the differences between them. The times
-    of failure records and of the progress are not moved: nodes' clocks set them.
+    of failure records and of the progress stay.
     """
     times = [status.start_time, status.completion_time, status.lost_since, status.waiting.since]
     times.append(status.given_back_at)

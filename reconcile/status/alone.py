@@ -1,8 +1,8 @@
 """The condition TrainedAlone: a job has several workers, but each has trained by itself.
 
 The operator knows this only if worker 0's termination message contains the launcher's lines;
-`kubectl pdj` reads the log. The condition is about the latest attempt that has run: it ends once
-the next attempt runs, and is set again if that trains alone too.
+`kubectl pdj` reads the log. The condition is about the latest attempt that has run: it ends when
+the next attempt runs, and is set again if that attempt trains alone, too.
 """
 
 from api.constants import Condition, Reason, Role
@@ -13,7 +13,7 @@ from reconcile.words.alone import describe_alone
 
 
 def note_alone(view: View, status: JobStatus) -> JobStatus:
-    """The status with the condition as worker 0's launcher shows it; as it was if it shows none."""
+    """The status with the condition as worker 0's launcher shows it; unchanged if none shows it."""
     is_alone = _is_alone(view)
     if is_alone is None or is_alone == status.is_true(Condition.TRAINED_ALONE):
         return status
@@ -24,7 +24,7 @@ def note_alone(view: View, status: JobStatus) -> JobStatus:
 
 
 def _is_alone(view: View) -> bool | None:
-    """Whether the latest attempt that has run trained alone; None if its pods do not show it."""
+    """Whether the latest attempt that has run trained alone; None if no pod shows it."""
     if not view.job.spec.has_workers_only or view.job.spec.total_replicas < 2:
         return False
     firsts = (p for p in view.all_pods if (p.role, p.index) == (Role.WORKER, 0))

@@ -1,7 +1,7 @@
 """The conditions Reconciling and Stalled, by which Flux, Helm 4 and kpt judge any resource.
 
-They follow from the phase and never cause a write: they are set in writes that happen anyway, so an
-upgrade leaves the statuses of settled jobs as they are. Stalled means that the job has failed.
+They follow from the phase. They never cause a write, but are set in writes that happen anyway, so
+an upgrade does not rewrite the statuses of settled jobs. Stalled means that the job has failed.
 """
 
 from datetime import datetime
@@ -13,7 +13,7 @@ _SETTLED = (Phase.RUNNING, Phase.COMPLETING, Phase.COMPLETED, Phase.FAILED)
 
 
 def with_kstatus(status: JobStatus, now: datetime) -> JobStatus:
-    """The status with both conditions as its phase implies; unchanged for a job being deleted."""
+    """The status with both conditions as the phase implies; unchanged for a job being deleted."""
     if status.phase == Phase.TERMINATING:
         return status
     is_under_way = status.phase not in _SETTLED

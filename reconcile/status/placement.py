@@ -48,7 +48,7 @@ def _without_sandbox(view: View) -> Hold | None:
 
 
 def _gated(view: View) -> Hold | None:
-    """A hold if Kueue has yet to choose nodes; it then removes its gate from the pods."""
+    """A hold if Kueue has yet to choose nodes, after which it removes its gate from the pods."""
     told = filter(None, map(_unschedulable, view.pods.values()))
     gated = [each for each in told if each.get("reason") == GATED]
     if not gated or not any(places_pods(view.workload, role) for role in view.job.spec.roles):
@@ -71,7 +71,7 @@ def _unscheduled(view: View) -> Hold | None:
 
 
 def _overlooked(view: View) -> Hold | None:
-    """A hold if a pod's scheduler, which may not run or be misspelt, has set no condition on it."""
+    """A hold if a custom scheduler has not handled a pod: perhaps it is down or misspelt."""
     for role, wanted in view.job.spec.roles.items():
         scheduler = wanted.pod_spec.get("schedulerName") or DEFAULT_SCHEDULER
         pods = (pod for pod in view.pods.values() if pod.role == role)

@@ -64,16 +64,16 @@ def _with_facts(view: View, status: JobStatus) -> JobStatus:
 
 
 def _first_look(view: View) -> datetime:
-    """When the job was first seen: earlier than now if its first status was deferred."""
+    """Now; for a first status, which is perhaps deferred, the job's creation or 30 s ago."""
     if view.job.status.phase:
         return view.now
     return view.now - timedelta(seconds=max(0.0, min(view.age_seconds, FIRST_STATUS_SECONDS)))
 
 
 def _count_role(view: View, role: Role) -> RoleStatus:
-    """The counts of a role; once the job has ended, `failed` and `succeeded` stay as they were.
+    """The counts of a role. After the job has ended, `failed` and `succeeded` stay as they were.
 
-    Later counts would mislead: pods are deleted, and servers exit with an error when they are.
+    Later counts would mislead, because the pods are deleted, and servers then exit with an error.
     """
     states = Counter(pod.state for pod in view.of_role(role))
     counts = RoleStatus(
@@ -97,7 +97,7 @@ def _count_role(view: View, role: Role) -> RoleStatus:
 def _has_ended(view: View) -> bool:
     """Whether the job had already ended in the stored status, before this pass.
 
-    Such a status is hardly changed, or an upgrade would rewrite those of all ended jobs.
+    Such a status is hardly changed, because an upgrade would otherwise rewrite all ended jobs.
     """
     return view.job.raw_status.get("phase") in TERMINAL_PHASES
 

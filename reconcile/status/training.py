@@ -1,8 +1,9 @@
 """Writes `status.progress`: the training's progress, as read from the first worker's log.
 
-It is written when the percentage or the checkpoint changes, a pause is announced or ends early, or
-with another change of the job's conditions, else every five minutes. A checkpoint stays, over
-attempts too, because a resume uses it. All values are numbers, short names or the one path.
+It is written when the percentage or the checkpoint changes, a pause is announced or ends early, the
+log grows again after long silence, or the job's conditions change; else every five minutes. A
+checkpoint stays in status over attempts, too, because a resume uses it. All values are numbers,
+short names or the one path.
 """
 
 from dataclasses import replace
@@ -17,9 +18,9 @@ from reconcile.words.progress import Progress
 
 WRITE_SECONDS = 300.0
 QUIET_SECONDS = 60.0
-"""A pause is written when its rest differs by this much from the rest that status has."""
+"""A pause is written if its remaining time differs by this much from that in status."""
 MAX_STEP = 10**15
-"""Larger numbers are not taken for steps; beyond 2**63 the API server would refuse the status."""
+"""Larger numbers are no steps; with one beyond 2**63, the API server would refuse the status."""
 
 
 def note_progress(view: View, status: JobStatus) -> JobStatus:
@@ -56,12 +57,12 @@ def _quiet_seconds(progress: TrainingProgress, now: datetime) -> float:
 
 def _progress(old: TrainingProgress, reading: Reading) -> TrainingProgress:
     read = reading.progress
-    # The lines of known progress may have scrolled out of the log.
+    # The lines of known progress have perhaps scrolled out of the log.
     known = old if old.attempt == reading.attempt else TrainingProgress()
     is_news = known.step is None if read.step is None else read.step <= MAX_STEP
     new = _steps(read) if is_news else known
     saved, checkpoint = read.checkpoint, old.checkpoint
-    # A known checkpoint keeps its time: the correction of the node's clock varies between reads.
+    # A known checkpoint keeps its time, as the correction of the node's clock varies between reads.
     is_later = saved and (saved.step, saved.path) != (checkpoint.step, checkpoint.path)
     if saved and is_later and saved.step <= MAX_STEP:
         checkpoint = SavedCheckpoint(saved.step, saved.path, format_time(saved.time))

@@ -1,6 +1,6 @@
 """Reports a stored status that this operator cannot have written.
 
-Another tool may write a status that the API server accepts but no pass can use, such as a time
+Another tool can write a status that the API server accepts but no pass can use, such as a time
 without a zone. As we cannot read it, nothing is created or deleted, and the job waits until
 somebody corrects it.
 """
@@ -54,7 +54,7 @@ def _readable(conditions: Any) -> JobStatus:
 
 
 def _wrong(schema: Raw, value: Any, path: str) -> Iterator[str]:
-    """A message for each value below the path that is wrong."""
+    """A message for each wrong value at this path or below it."""
     kind = schema["type"]
     if not isinstance(value, TYPES[kind]) or isinstance(value, bool):
         yield _say(path, value, f"no {kind}")

@@ -1,1 +1,1 @@
-"""Reads a program's last lines, and finds the one that says why it ended."""
+"""Reads a program's log: why it ended, how far its training is, and whether it trains alone."""

@@ -1,8 +1,8 @@
 """Finds the line that says why a program failed in the last lines of its log.
 
 The last Python exception counts, or the message of a C++ library that aborts; otherwise the last
-line that looks like an error. A line about a lost peer is a consequence: Gloo, NCCL and brpc end
-the peers of a trainer that has died.
+line that looks like an error. A line about a lost peer is a consequence, not a cause, because Gloo,
+NCCL and brpc end the peers of a trainer that has died.
 """
 
 import re
@@ -14,7 +14,7 @@ from reconcile.words.fault import Fault, fault_of
 from reconcile.words.launcher_log import CUT_LENGTH, clean, complaint, programs_lines, stop_signal
 
 MAX_LINE_CHARACTERS = 500
-"""The expressions below read no more of a line: a long one would keep the operator busy."""
+"""The expressions below read no more of a line, because a long one would keep us busy."""
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):")
 _FRAME = re.compile(r'\s+File "([^"]*)", line \d+')
 _RAISED = re.compile(
@@ -28,7 +28,7 @@ _ASSERTION = "AssertionError"
 """An assertion without a message; the asserted expression is on the line above."""
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _ASIDE = ("Exception ignored in", "Error in atexit", "Error in sys.excepthook")
-"""The line before a traceback begins so if its exception did not end the program."""
+"""After a line that begins so, the exception of a traceback did not end the program."""
 _ELSEWHERE = re.compile(
     r"subprocess\.CalledProcessError: .* returned non-zero exit status"
     r"|SystemError: \(Fatal\) Blocking queue is killed because the data reader raises"
@@ -37,11 +37,11 @@ _ELSEWHERE = re.compile(
 _BEGINS_BELOW = re.compile(r".*(?::|: \([A-Z]\w+\)\.?)$")
 """An error whose message is on the next line."""
 _INTERPRETER = re.compile(r"^/\S+/(python[\d.]*: )")
-"""The folder, which is dropped, may fill a whole column before the reason."""
+"""The folder is dropped, because it can fill a whole column of a table before the reason."""
 _LAUNCHER_FILES = "paddle/distributed/launch/"
 
 NOTHING_KEPT = "its node kept only what PaddlePaddle's launcher wrote"
-"""The cause if the launcher's dump of an environment over 1.6 KB pushed all other lines out."""
+"""The cause if the message has only the launcher's dump of an environment, of over 1.6 KB."""
 _SUMMARY = "Error Message Summary:"
 """The line before the sentence of PaddlePaddle's C++ errors."""
 _DETECTED = re.compile(r"FatalError: `.*` is detected by the operating system")
@@ -64,7 +64,7 @@ _OBITUARY = re.compile(
     r"|Illegal instruction|Floating point exception)(?: +\(core dumped\))?(?:  .*)?$"
     r"|.*\bDataLoader \d+ workers exit unexpectedly"
 )
-"""A shell's messages about a process that a signal ended, and PaddlePaddle's about its readers."""
+"""A shell's message about a process that a signal ended; PaddlePaddle's about a data reader."""
 _NO_ERROR = re.compile(
     r"[Ww]arning|\bWARN|\b(?:INFO|DEBUG)\b|^[IW]\d{4} |\b(?:0|no) (?:errors|failures)\b"
     r"|[Ee]rror(?: rate)?\s*[=:]?\s*\d*\.\d"
@@ -85,8 +85,9 @@ _CONSEQUENCE = re.compile(
 class LastWords:
     """A program's last lines before it failed.
 
-    `cause` is the line that says why; if no line looks like an error, the last one (`is_error` is
-    False). `lines` are all lines of the program.
+    `cause` is the line that says why; if no line looks like an error, it is the last line, and
+    `is_error` is False. `is_consequence`: the cause is about a lost peer. `lines` are the lines of
+    the program, without those of the launcher.
     """
 
     cause: str = ""
@@ -136,9 +137,10 @@ def read_message(message: str) -> LastWords:
 
 
 def _find(lines: Sequence[str]) -> _Candidate | None:
-    """The best candidate: the last one of the best kind.
+    """The last candidate of the best kind; None if there is no candidate of any kind.
 
-    If an abort over a lost peer follows an exception, the exception is the cause.
+    If that is an abort of C++ code over a lost peer, the last error of the same kind before it that
+    is not about a lost peer counts instead.
     """
     raised = list(_exceptions(lines))
     launchers = [each for each in raised if each.is_launchers]
@@ -160,7 +162,7 @@ def _find(lines: Sequence[str]) -> _Candidate | None:
 
 
 def _exceptions(lines: Sequence[str]) -> Iterator[_Candidate]:
-    """The last line of each traceback; the beginning of the first may be cut off."""
+    """The last line of each traceback, also of a first one whose beginning is cut off."""
     frames: list[str] | None = None
     chain: tuple[str, ...] = ()
     before = code = ""
@@ -184,7 +186,7 @@ def _exceptions(lines: Sequence[str]) -> Iterator[_Candidate]:
 
 
 def _with_next(lines: Sequence[str], index: int) -> str:
-    """The line of an error, with the next line if the message begins only there."""
+    """The line of an error, joined with the next line if the message begins only there."""
     line = lines[index]
     if line.endswith(_TRANSLATED):
         nested = (match[1] for each in lines[index:] if (match := _NESTED.match(each)))

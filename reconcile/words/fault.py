@@ -8,7 +8,7 @@ import re
 from enum import StrEnum
 
 MAX_READ_CHARACTERS = 1000
-"""A launcher's complaint may be 4 KB: repeated words would keep the operator busy."""
+"""Only this much of a line is searched: repeated words in a long one would keep us busy."""
 
 
 class Fault(StrEnum):

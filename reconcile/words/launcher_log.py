@@ -1,7 +1,7 @@
 """Extracts a program's own log lines from those of PaddlePaddle's launcher.
 
 A termination message is the end of a log: a kubelet keeps the last 2,048 bytes or 80 lines of it
-(FallbackToLogsOnError), or 4,096 bytes of a file that the program wrote. So it may begin in
+(FallbackToLogsOnError), or 4,096 bytes of a file that the program wrote. So it can begin in
 the middle of anything, even of a character.
 
 The launcher (`paddle/distributed/launch` of 2.6: controllers/controller.py, job/container.py)
@@ -22,7 +22,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _RULE = re.compile(r"[-=*+|#\s]*")
 """Matches an empty line, and a line that only separates others."""
 _UNENDED = re.compile(r"(?=LAUNCH [A-Z]+ \d{4}-\d\d-\d\d )")
-"""Where the launcher continued on a line that a program left unfinished."""
+"""The place where the launcher continued a line that a program had left unfinished."""
 _QUOTED_FRAME = r"\n  File "
 """Marks a line that quotes a traceback: a KeyError of a DataLoader's worker, or a log in JSON."""
 _LAUNCHER = re.compile(
@@ -45,7 +45,7 @@ _COMPLAINT = re.compile(
 
 
 def clean(message: str) -> list[str]:
-    """The non-empty lines, without colours and text that a progress bar has overwritten."""
+    """The non-empty lines, without colours, rules and text that a progress bar has overwritten."""
     text = message[-MAX_READ:].lstrip("\ufffd")
     text = _ESCAPES.sub("", text) if "\x1b" in text else text
     text = _UNENDED.sub("\n", text) if "LAUNCH " in text else text
@@ -69,7 +69,10 @@ def is_launched(lines: list[str]) -> bool:
 
 
 def programs_lines(lines: list[str], is_cut: bool) -> list[str]:
-    """The program's own lines, without repeats; takes the lines that `clean` returns."""
+    """The program's own lines, without the launcher's copy; takes the lines that `clean` returns.
+
+    `is_cut`: the beginning is perhaps missing, so the first line can be the rest of any line.
+    """
     has_launcher = is_launched(lines)
     kept: list[str] = []
     in_dump = False
@@ -94,7 +97,7 @@ def stop_signal(lines: list[str]) -> int | None:
 
 
 def complaint(lines: list[str]) -> str:
-    """The last error of the launcher itself, other than that a process has failed."""
+    """The launcher's last error, but not that a process has failed; empty if there is none."""
     return next((match[1] for line in reversed(lines) if (match := _COMPLAINT.match(line))), "")
 
 
@@ -119,7 +122,7 @@ def _is_launchers(piece: str, following: str, is_cut: bool) -> bool:
 
 
 def _once(lines: list[str]) -> list[str]:
-    """Drop the first of two copies of the last lines; its first line may lack its beginning."""
+    """Drop the first of two copies of the last lines, whose first line can lack its beginning."""
     for size in range(len(lines) // 2, 0, -1):
         copy, original = lines[:size], lines[-size:]
         if original[0].endswith(copy[0]) and original[1:] == copy[1:]:

@@ -1,8 +1,8 @@
 """Reads the progress of a training from the lines of its log.
 
-A log is a tenant's text. Only numbers, short names and one path are taken from it, by allow-list;
-a value that no line reports is None. Durations come from the lines' own times, so a node whose
-clock is wrong does not change them.
+A tenant controls the log, so only numbers, short names and one path are taken from it, by
+allow-list. A value that no line reports is None. Durations come from the lines' own times, so a
+node whose clock is wrong does not change them.
 """
 
 import math
@@ -24,18 +24,18 @@ MAX_LINES = 40
 MAX_LINE_CHARACTERS = 500
 """Only the end of a longer line is read: a progress bar has its last state there."""
 NUMBER_LINES = 5
-"""How many of the last lines with a step are searched for numbers."""
+"""How many of the last lines with a step or a loss are searched for metrics."""
 FORMINGS = 3
-"""A group that forms this many times in a row forms again and again."""
+"""A group that forms this often without a step or a checkpoint in between forms again and again."""
 MAX_QUIET_SECONDS = 6 * 3600
 MAX_REMAINING_SECONDS = 10 * 365 * 86400
-"""A longer time to the end is unknown."""
+"""A longer time to the end is reported as unknown."""
 YEARS = range(1970, 2200)
-"""The years that a clock may show: arithmetic on times at the ends of the calendar would fail."""
+"""Lines of other years are dropped: arithmetic at the ends of the calendar would fail."""
 PACE_TIME, PACE_STEPS = timedelta(minutes=5), 10
-"""The pace is computed over at least this time and this many steps, at most about twice both."""
+"""The pace is that of the last one or two windows of at least this time and this many steps."""
 SAME_MOMENT = timedelta(seconds=0.2)
-"""Lines this close come together: PaddlePaddle's launcher copies a log every 2 s."""
+"""Lines this close count as simultaneous: PaddlePaddle's launcher copies a log every 2 s."""
 _COUNT = re.compile(tools.COUNT, re.ASCII)
 _ZEROS = str.maketrans("123456789", "0" * 9)
 _UNITS = {"k": 1000, "m": 1_000_000}
@@ -47,7 +47,7 @@ _COUNTS = re.compile(
     r"|eta|it|progress|quiet|rank|checkpoint|samples_per_second",
     re.IGNORECASE,
 )
-"""Names of counts, and of the rate, which are not metrics."""
+"""Names of counts and of the rate. These are no metrics."""
 
 
 class Line(NamedTuple):
@@ -70,10 +70,9 @@ class Progress(NamedTuple):
     """The progress that the lines report. None means that no line reports it.
 
     `metrics` has at most 8 pairs of a name and a number, as text. `last_step_time` is when the step
-    last changed. The pace is computed from `first_step` and its time: the step since which steps
-    have only grown, or one of some minutes ago. `later_step` replaces it when that is long ago.
-    `forming_since` is when elastic launchers formed their group for the third last time, if no
-    step and no checkpoint has followed.
+    last changed. The pace is that since `first_step`: the first step after steps last went back, or
+    a step of some minutes ago. `later_step` will replace it. `forming_since` is when elastic
+    launchers formed their group for the third last time, if no step or checkpoint has followed.
     """
 
     step: int | None = None
@@ -94,12 +93,12 @@ class Progress(NamedTuple):
 
     @property
     def percent(self) -> int | None:
-        """How much of the total is done."""
+        """How much of the total is done; None if the step or the total is unknown."""
         return None if self.step is None or not self.total else 100 * self.step // self.total
 
     @property
     def remaining_seconds(self) -> float | None:
-        """Seconds from the last step to the end, at the pace of the steps that were read."""
+        """Seconds from the last step to the end, at the pace of recent steps; None if unknown."""
         first, step = self.first_step or 0, self.step or 0
         if not self.total or not self.first_step_time or not self.last_step_time or step <= first:
             return None
@@ -108,7 +107,7 @@ class Progress(NamedTuple):
         return remaining if seconds >= 1 and remaining < MAX_REMAINING_SECONDS else None
 
     def moved(self, shift: timedelta) -> "Progress":
-        """The same progress, with its times by a clock that is this much ahead."""
+        """The same progress, with all its times moved later by `shift`."""
         times = ((name, at) for name, at in self._asdict().items() if isinstance(at, datetime))
         moved: dict[str, Any] = {name: at + shift for name, at in times}
         if saved := self.checkpoint:
@@ -117,7 +116,10 @@ class Progress(NamedTuple):
 
 
 def read_lines(log: bytes) -> list[Line]:
-    """The lines that begin with a time, each as its time and the end of its text."""
+    """The lines that begin with a time that has a zone, each cut to its last 500 characters.
+
+    Other lines are dropped, and so are lines of a year that is not in YEARS.
+    """
     lines = []
     for each in log.split(b"\n"):
         stamp, _, text = each.partition(b" ")
@@ -130,9 +132,9 @@ def read_lines(log: bytes) -> list[Line]:
 
 
 class ProgressReader:
-    """Reads lines, oldest first: of the lines in one call, only the last 40.
+    """Reads the lines of a log, oldest first, but only the last 40 lines of each call.
 
-    After a step in the operator's own format, it ignores other formats.
+    After a step in the operator's own format, it takes no step of other formats.
     """
 
     def __init__(self) -> None:
@@ -142,10 +144,10 @@ class ProgressReader:
         self._is_evaluating = False
         self._formed: deque[datetime] = deque(maxlen=FORMINGS)
         self._texts: list[str] = []
-        """The lines with a step among those that are being read."""
+        """The lines with a step or a loss among those that are being read."""
 
     def read(self, lines: Iterable[Line]) -> Progress:
-        """The progress with these lines added, which follow those that were read before."""
+        """The progress after these lines, which must follow those that were read before."""
         last = self.progress.last_output_time
         form_of = cache(_form_of)  # most lines of a log have one form
         for line in list(lines)[-MAX_LINES:]:
@@ -209,9 +211,9 @@ class ProgressReader:
 
 @dataclass(frozen=True)
 class _Form:
-    """What a tool's line says, and where: the same for all lines that differ only in digits.
+    """What a tool's line says, and where. Lines that differ only in digits have the same form.
 
-    `counts`: where in the line each count is; `has_numbers`: whether it is searched for metrics.
+    `counts`: the place of each count in the line. `has_numbers`: the line is searched for metrics.
     """
 
     is_evaluating: bool | None
@@ -247,7 +249,7 @@ def _places(match: re.Match[str] | None) -> dict[str, slice]:
 
 
 def _with_known(progress: Progress, **values: Any) -> Progress:
-    """The progress with those of the values that are known."""
+    """The progress with these values, without those that are None or empty."""
     known = {name: value for name, value in values.items() if value not in (None, ())}
     return progress._replace(**known)
 

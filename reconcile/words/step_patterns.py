@@ -1,8 +1,8 @@
 """The lines in which training tools report a step: one linear expression per kind of line.
 
 Every repeat in these expressions is bounded, so a search costs at most a constant per character.
-The first expression that matches counts, so narrow formats come before wide ones. A search begins
-at a word with which every match begins, because looking for a word is much faster.
+The first expression that matches counts, so narrow formats come before wide ones. A search starts
+at a word with which every match begins, because finding a word is much faster than matching.
 """
 
 import re
@@ -24,7 +24,7 @@ class Pattern(NamedTuple):
     is_per_epoch: bool = False
     """The count starts again in each epoch, so its total is that of one epoch."""
     needs: str = ""
-    """Without this text there is no match: looking for it is faster still."""
+    """A line without this text has no match. Finding the text is even faster."""
 
     def search(self, line: str) -> re.Match[str] | None:
         """The first match, if there is any."""
@@ -84,7 +84,7 @@ STEP_PATTERNS = {
     ),
     "pair in brackets and loss": _pattern("", r"\[<epoch>, {1,8}<step>\] loss\b"),
 }
-"""By tool. Groups: step, and, if the line has them, total, epoch and epochs."""
+"""By tool. Groups: step; and total, epoch and epochs if the line has them."""
 SOME_EPOCH = _pattern("epoch", _EPOCH)
 """The epoch, if it is not beside the step in the line."""
 TOTAL = _pattern(
@@ -103,7 +103,7 @@ LOSS = _pattern(
     r"(?<![\w/])(?<!val )(?<!test )(?<!valid )(?<!eval )(?:train[_/])?loss['\"]?(?: is)?"
     r"[ :=]{1,4}['\"\[]?\d",
 )
-"""Numbers of the training on a line without a step."""
+"""A loss of the training: such a line has metrics even if it has no step."""
 ASIDE = (
     _pattern(
         "eval validati predicting", r"\b(?:eval|evaluat(?:ing|ion)|validati(?:ng|on)|predicting)\b"
@@ -117,12 +117,12 @@ ASIDE = (
     _pattern(".", r"\.(?:safetensors|pdparams|json|txt|model|zip|gz|tgz|tar): {1,4}\d{1,3}%\|"),
     _pattern("%|", r"%\|[^|]{0,300}\|[^|]{0,60}[\d?] ?[kmg]?i?b/s"),
 )
-"""Counts in such a line are no steps of the training: evaluation, bars of epochs, data, files."""
+"""Lines about evaluation, bars of epochs, data and files: their counts are no training steps."""
 EVALUATION_BEGINS = _pattern(
     "eval start *** ", r"eval begin|\bstart evaluating\b|\*\*\* running (?:eval|predict)"
 )
 EVALUATION_ENDS = _pattern("eval [eval]", r"eval samples|\[eval\]|\beval_\w{1,40}['\"]?: ")
-"""Around evaluation lines of hapi, PaddleSeg and Trainer, which look like those of a training."""
+"""Lines around an evaluation of hapi, PaddleSeg or Trainer, whose lines look like a training's."""
 _SAMPLES = r"(?:samples?|images?|imgs?|sequences|sentences|examples|instances?|ins)"
 RATE_WORDS = ("sample", "image", "img", "sequences", "sentences", "examples", "ins", "ips")
 """A line without any of these has no rate."""
@@ -135,7 +135,7 @@ SAVING = Pattern(
     ("Saving model checkpoint to ",),
     re.compile(r"\bSaving model checkpoint to (?P<path>.{0,400}checkpoint-(?P<step>\d{1,12}))\b"),
 )
-"""Written before the checkpoint is whole; a later step shows that it is."""
+"""The line comes before the checkpoint is complete; a later step shows that it is complete."""
 MARK = Pattern(("paddlejob:",), re.compile(r"(?:^|(?<=[\s\]]))paddlejob: ?"))
 MARKED_VALUE = re.compile(r"(?<![^\s:])([A-Za-z0-9_/-]{1,40})=(\S{1,256}?),?(?!\S)")
 METRIC = re.compile(
@@ -153,7 +153,7 @@ _ENGLISH = dict(
 
 
 def in_english(line: str) -> str:
-    """The line with the Chinese words for steps and losses in the words of the patterns."""
+    """The line with its Chinese words for steps, losses and the like replaced by English ones."""
 
     def translate(match: re.Match[str]) -> str:
         word = match["of"] or match[0]
