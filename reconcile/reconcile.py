@@ -97,7 +97,7 @@ the first hold that has a reason.
 """
 
 STATUS_INTERVAL_SECONDS = 2.0
-"""If only counts change, they are written at most this often: pods start one by one."""
+"""Minor changes, such as new counts, are written at most this often: pods start one by one."""
 CAUSE_SECONDS = 5.0
 """The longest deferral of a first status that says what delays the pods: its user wants to know.
 Some causes are gone by then, such as the wait of a gang that is about to be admitted.
@@ -252,7 +252,11 @@ def _stamp(status: JobStatus, generation: int) -> JobStatus:
 
 
 def _status_wait(view: View, status: JobStatus) -> float:
-    """Seconds by which to defer a status change; 0 unless only counts have changed."""
+    """Seconds by which to defer a status change.
+
+    0 for a new phase that is not in QUIET_PHASES, for a change of the spec, if something begins to
+    delay the pods, and for this process's first write of the status.
+    """
     if not _is_minor(view.job.status, status):
         return 0.0
     if not view.job.status.phase:

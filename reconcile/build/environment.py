@@ -37,8 +37,8 @@ HETER_STAGES = 2
 """Stage 1 runs on the workers, stage 2 on the heter trainers."""
 
 _UNBUFFERED: Raw = {"name": "PYTHONUNBUFFERED", "value": "1"}
-"""Without it a trainer's lines reach the launcher's log only after 8 KB, and the last ones before a
-kill never do. A template's own entry wins.
+"""Without this variable, a trainer's lines reach the launcher's log in blocks of 8 KB, and the last
+lines before a kill are lost. A template's own entry wins.
 """
 
 

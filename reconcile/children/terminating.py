@@ -52,7 +52,7 @@ class _Leaver:
 
 
 def await_leavers(view: View) -> Hold | None:
-    """Wait for children of a deleted job, pods of the last attempt, or a former job's children."""
+    """Wait for children of a deleted job, pods of earlier attempts, or a former job's children."""
     if view.job.is_deleting:
         return _await_children(view)
     if view.previous_pods:

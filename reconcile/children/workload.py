@@ -23,8 +23,8 @@ from reconcile.model.workload import (
 REQUEUED_AT_ONCE = ("Preempted", "NodeFailures")
 """After these evictions the job is queued again at once; after others, Kueue says when."""
 INACTIVE = "Deactivated"
-"""The reason of Requeued: Kueue queues a job that is made active again only with exactly this
-reason, without the suffix that Evicted's has.
+"""The reason of Requeued: when a job is made active again, Kueue queues it only if the reason is
+exactly this one, without the suffix that the reason of Evicted has.
 """
 TIME_IS_UP = "MaximumExecutionTimeExceeded"
 DEACTIVATION = "DeactivationTarget"

@@ -62,7 +62,7 @@ class Hold:
 
     @property
     def message(self) -> str:
-        """The whole sentence."""
+        """The whole sentence, with a next step of at most MAX_NEXT_CHARACTERS."""
         return f"{self.cause}{self.more}; next: {self.next_step[:MAX_NEXT_CHARACTERS]}"
 
     def waiting(self, status: JobStatus, now: datetime) -> Waiting:

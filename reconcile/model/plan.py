@@ -17,7 +17,7 @@ Child = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ObjectReference:
-    """One child as it was observed. The namespace is the job's."""
+    """One child, as it was observed in the job's namespace."""
 
     api_version: str
     kind: str

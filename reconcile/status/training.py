@@ -45,7 +45,7 @@ def _news(status: JobStatus) -> list[tuple[str, bool, str]]:
 
 
 def _read_until(progress: TrainingProgress) -> float:
-    """The time until which the log is known, in seconds since 1970 by the node's clock."""
+    """The time until which the log is known, in seconds since 1970 by the API server's clock."""
     last = parse_time(progress.last_output_time)
     return (last.timestamp() if last else 0.0) + progress.silent_seconds
 

@@ -1,7 +1,7 @@
 """Finds out from a launcher's first lines whether it trains alone, knowing only its own node.
 
 The launcher logs its configuration (`paddle/distributed/launch/context` of 2.6 and 3.3), `ips`
-before `nnodes`. `nnodes` stays 1 if `ips` names the nodes.
+before `nnodes`. If `ips` names several nodes, `nnodes` stays 1, so we read both.
 """
 
 import re
