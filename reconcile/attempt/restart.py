@@ -18,7 +18,7 @@ SECOND_DELAY_SECONDS = 10.0
 MAX_DELAY_SECONDS = 360.0
 """The first restart comes at once, the next ones after 10 s, doubling to 6 min.
 
-batch/v1 has the same back-off, but waits for 10 s before the first retry, too.
+batch/v1 doubles from 10 s, too, but already waits before the first retry, and up to 10 min.
 """
 MAX_FRUITLESS_RESTARTS = 100
 """The most restarts in a row that do not count against backoffLimit: nine and a half hours."""
