@@ -1,6 +1,6 @@
-"""The commands, one module each: `configure` adds its options, `run` runs it.
+"""The commands, a module for each: `configure` adds the options, and `run` does the work.
 
-A module is imported when its command is used, so that no command pays for another.
+A module is imported only when its command is used, because imports take time.
 """
 
 from typing import NamedTuple

@@ -12,7 +12,7 @@ from pdj.gather.paths import core_path
 from pdj.session import Session
 
 OF_THE_OLD = (ANNOTATION_RESTARTED_AT, "kubectl.kubernetes.io/last-applied-configuration")
-"""Annotations about the object in the cluster, which would be wrong for one made from a backup."""
+"""Annotations that a backup leaves out, because they would be wrong for the restored object."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Print the jobs, one per line."""
+    """Print a List of the jobs and their code, one object per line, without jobs being deleted."""
     options = session.options
     where = "" if options.all_namespaces else session.namespace
     jobs = list_jobs(session.client, where, options.selector)
@@ -38,7 +38,7 @@ def run(session: Session) -> int:
 
 
 def bare(obj: Raw) -> Raw:
-    """The object without what the cluster has added to its metadata."""
+    """A copy whose metadata has only name, namespace, labels, and annotations not in OF_THE_OLD."""
     metadata = {k: obj["metadata"].get(k) for k in ("name", "namespace", "labels", "annotations")}
     notes = metadata["annotations"] or {}
     metadata["annotations"] = {k: v for k, v in notes.items() if k not in OF_THE_OLD}
@@ -57,5 +57,5 @@ def _code_of(session: Session, job: Raw) -> list[Raw]:
 
 
 def is_job(obj: Raw) -> bool:
-    """Whether it is a PaddleJob."""
+    """Whether the object is a PaddleJob of this API version."""
     return (obj.get("apiVersion"), obj.get("kind")) == (API_VERSION, KIND)

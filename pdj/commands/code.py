@@ -1,4 +1,4 @@
-"""`code JOB`: shows the code that a job was sent with; also the options that send code."""
+"""`code JOB`: lists or extracts the code of a job. Also has the options that send code."""
 
 import argparse
 import base64
@@ -46,7 +46,7 @@ def add_code(parser: argparse.ArgumentParser) -> None:
 
 
 def read_bundle(session: Session, requirements: str | None) -> Bundle | None:
-    """The packed folder of `--code`, or None. Raises Usage for options that need `--code`."""
+    """The packed folder; None without `--code`. Raises Problem, or Usage if an option needs it."""
     options = session.options
     file = Path(requirements) if requirements else None
     folder = None if options.code is None else Path(options.code)
@@ -54,7 +54,7 @@ def read_bundle(session: Session, requirements: str | None) -> Bundle | None:
 
 
 def run(session: Session) -> int:
-    """List the files, or write them."""
+    """List the files, or with `--extract` write them to a new folder."""
     raw = code_of(session.client, get_job(session.client, session.namespace, session.options.job))
     if not session.options.extract:
         session.screen.write(*map(plain, describe(raw)))
@@ -76,7 +76,7 @@ def run(session: Session) -> int:
 
 
 def describe(config_map: Raw) -> list[str]:
-    """Lines of output: the ConfigMap and its digest, then size and path of each file."""
+    """Lines of output: the ConfigMap and its digest, size and path of each file, requirements."""
     files = _files(config_map)
     members = _members(config_map, files)
     lines = [f"{name_of(config_map)}  sha256:{digest_of(config_map)}"]
@@ -88,7 +88,7 @@ def describe(config_map: Raw) -> list[str]:
 
 
 class _Sips(gzip.GzipFile):
-    """Refuses a large read, because the header of a tar may announce a huge name."""
+    """Refuses a large read, because the header of a tar can announce a huge name."""
 
     def read(self, size: int | None = -1) -> bytes:
         """Raises TarError if more than MAX_HEADER_BYTES are requested."""
@@ -98,8 +98,8 @@ class _Sips(gzip.GzipFile):
 
 
 def _members(config_map: Raw, files: dict[str, bytes]) -> list[tarfile.TarInfo]:
-    """The archive's members. Raises Problem if it was made to do harm: a few bytes can unpack to a
-    million files, to gigabytes, or to a name of megabytes.
+    """The archive's members. Raises Problem if the archive is damaged or was made to do harm: a few
+    bytes can unpack to a million files, to gigabytes, or to a name of megabytes.
     """
     members: list[tarfile.TarInfo] = []
     size, of = 0, f"the code in {name_of(config_map)}"

@@ -19,13 +19,13 @@ def complain(error: Problem | ApiError) -> int:
 
 
 def say(text: str, code: int) -> int:
-    """Print one line without control characters; returns the code."""
+    """Print `error:` and the text as one line on standard error; returns `code`."""
     sys.stderr.write(f"error: {one_line(text)}\n")
     return code
 
 
 def one_line(text: str) -> str:
-    """The text in one line that is not too long, without control characters."""
+    """The text in one line without control characters, cut after MAX_LINE characters."""
     line = plain(" ".join(text.split()))
     return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"
 
@@ -33,7 +33,7 @@ def one_line(text: str) -> str:
 def for_each(items: Iterable[Item], act: Callable[[Item], None]) -> int:
     """Act on each item, even if another fails; returns the worst exit code.
 
-    An error that would affect all of them is raised.
+    An error that would affect every item is raised.
     """
     worst = OK
     for item in items:

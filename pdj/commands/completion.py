@@ -1,6 +1,4 @@
-"""`completion SHELL`: prints a completion script for `kubectl-pdj`; for `kubectl pdj` none is
-needed.
-"""
+"""`completion SHELL`: prints a completion script for `kubectl-pdj`; `kubectl pdj` needs none."""
 
 import argparse
 

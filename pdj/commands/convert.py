@@ -1,4 +1,4 @@
-"""`convert FILE`: Kubeflow's PaddleJob, Volcano's Job and a plain Job as PaddleJobs."""
+"""`convert FILE`: converts Kubeflow's PaddleJobs, Volcano's Jobs and plain Jobs to PaddleJobs."""
 
 import argparse
 import json
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Print the jobs; notes about dropped or guessed fields go to standard error."""
+    """Print the jobs; notes about dropped, guessed or refused fields go to standard error."""
     options = session.options
     documents = [each for file in files_of(options) for each in read_documents(file)]
     if not documents:

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Write the file; whatever could not be read is reported, also in the file."""
+    """Write the file; its `problems.txt`, which is also printed, lists what could not be read."""
     name = session.options.job
     picture = look(session.client, session.namespace, name)
     target = Path(session.options.output or f"pdj-{name}.tar.gz")
@@ -46,7 +46,7 @@ def run(session: Session) -> int:
                 if file == "problems.txt":
                     session.notes.write(*(plain(line) for line in text.splitlines()))
     except BaseException:
-        target.unlink()  # a part of it helps nobody
+        target.unlink()  # an incomplete file helps nobody
         raise
     session.screen.write(f"written: {plain(target)}")
     return OK

@@ -28,7 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Delete the jobs that exist now, but no later ones with the same names."""
+    """Delete the jobs that exist now, but no later ones with their names. `--orphans` deletes
+    ConfigMaps of code that no job uses.
+    """
     if not session.options.jobs and not session.options.orphans:
         raise Usage("the name of a JOB is required, or --orphans")
     client = session.client

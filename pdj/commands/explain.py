@@ -30,7 +30,7 @@ def run(session: Session) -> int:
 
 
 def environment_language() -> str:
-    """The language of the locale, as the C library finds it."""
+    """`zh` if the first of LC_ALL, LC_MESSAGES and LANG that is set begins with zh, else `en`."""
     locale = next(
         (os.environ[n] for n in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(n)), ""
     )

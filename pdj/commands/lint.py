@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Print the findings; exit code 1 if a job would be refused, with --strict also for advice."""
+    """Print the findings; returns 1 if there are errors, with --strict also if there is advice."""
     silenced = _silenced(session.options.silence)
     failed = 0
     jobs = 0
@@ -58,7 +58,7 @@ def _silenced(names: list[str]) -> frozenset[str]:
 
 
 def _lint(session: Session, document: Document, silenced: frozenset[str]) -> int:
-    """Print the findings; returns how many count as errors."""
+    """Print a job's errors, or advice if it has none; returns how many of these count as errors."""
     screen = session.screen
     errors = find_errors(document)
     for error in errors:

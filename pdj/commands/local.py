@@ -1,7 +1,7 @@
 """`run --local FILE`: runs a job on a cluster of processes on this machine, and prints its log.
 
-A separate process, `localcluster.commands.host`, runs the cluster. We hold its standard input, so
-it ends when we end, for whatever reason, and leaves nothing behind.
+A separate process, `localcluster.commands.host`, runs the cluster. It ends and removes its files
+when its standard input is closed, which happens when this process ends for whatever reason.
 """
 
 import argparse
@@ -49,7 +49,7 @@ Say = Callable[[str], None]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The options of `run` that are about this machine."""
+    """Options of `run` for a cluster on this machine."""
     group = parser.add_argument_group("on this machine")
     group.add_argument(
         "--local", metavar="FILE", help="run the job of this file in a cluster on this machine"
@@ -119,14 +119,14 @@ def _order(session: Session, documents: list[Document]) -> Raw:
 
 
 def _images(job: Raw) -> list[str]:
-    """The images of the job's trainers, which need no program beside the code that is sent."""
+    """The images of the job's trainers; if code is sent, they need no `--program`."""
     roles = [job["spec"][str(role)] for role in Role if job["spec"].get(str(role))]
     images = [trainer_of(role["template"]["spec"]).get("image") for role in roles]
     return [image for image in images if image]
 
 
 def _placed(value: Any, namespace: str) -> Raw:
-    """An object of the file, moved to the namespace in which everything runs."""
+    """Return an object of the file, after replacing its namespace in place if it has one."""
     if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
         raise Usage("the file contains something that is not an object")
     if value["metadata"].get("namespace"):
@@ -144,7 +144,7 @@ def _program(text: str) -> tuple[str, str]:
 
 
 def check_installed() -> None:
-    """Raise Problem if there can be no local cluster, because this is not a checkout."""
+    """Raise Problem if this is no checkout, or a package that a local cluster needs is missing."""
     is_here = (ROOT / "localcluster").is_dir() and (ROOT / "manifests").is_dir()
     if not is_here or not all(map(importlib.util.find_spec, NEEDED)):
         raise Problem(NO_CHECKOUT)
@@ -152,13 +152,13 @@ def check_installed() -> None:
 
 @contextmanager
 def run_host(say: Say, order: Raw) -> Iterator[tuple[Host, Raw]]:
-    """Run the cluster's process during the block; yields it and its message with the kubeconfig."""
+    """Run the cluster during the block; yields its process, and the message with the kubeconfig."""
     host = subprocess.Popen(
         [sys.executable, "-m", "localcluster.commands.host"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C is ours; the host ends in order, by its standard input
+        start_new_session=True,  # Ctrl-C must not reach the host: we close its input
     )
     folders: list[str] = []
     try:
@@ -188,7 +188,7 @@ def _await_ready(say: Say, host: Host, order: Raw, folders: list[str]) -> Raw:
 
 
 def _refuse_ended(host: Host) -> None:
-    """Raise Problem with the last message of a host that has ended, as its cluster is gone."""
+    """If the host has ended, and the cluster with it, raise Problem with the host's last error."""
     assert host.stdout is not None
     if host.poll() is not None:
         last: Raw = json.loads(([*host.stdout] or [b"{}"])[-1])
@@ -196,7 +196,7 @@ def _refuse_ended(host: Host) -> None:
 
 
 def end_host(host: Host, folders: list[str]) -> None:
-    """End the cluster and wait for it, even if Ctrl-C is pressed again."""
+    """End the cluster, kill it after END_SECONDS or another Ctrl-C, and remove its folders."""
     assert host.stdin is not None and host.stdout is not None
     with contextlib.suppress(BrokenPipeError):
         host.stdin.close()
@@ -213,7 +213,7 @@ def end_host(host: Host, folders: list[str]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove what a killed host has left, although its processes may still be ending."""
+    """Remove a folder, repeatedly because processes of a killed host can still write to it."""
     for _ in range(REMOVALS):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
@@ -239,7 +239,7 @@ def _follow(session: Session, host: Host) -> int:
 
 
 def _explain(session: Session) -> None:
-    """Print why it has failed, while the cluster still exists."""
+    """Print why the job has failed, while the cluster still exists."""
     from pdj.commands import explain
 
     session.options.lang = None

@@ -30,7 +30,7 @@ HOLD_SECONDS = 0.5
 TAKE_SECONDS = 0.2
 MAX_NAMES = 10
 DRAIN_SECONDS = 60.0
-"""How long to read after the job's end: its last pods may take their grace period to stop."""
+"""How long to read after the job's end: its last pods can take their grace period to stop."""
 KEEP = "docs/own-program.md#the-logs-of-every-attempt"
 OnTurn = Callable[[JobPicture | None], None]
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -87,7 +87,7 @@ def _choice(session: Session) -> Choice:
 
 
 def read_lines(session: Session) -> Iterator[list[str]]:
-    """The lines up to now, a few at a time, as they are printed."""
+    """The lines up to now, formatted, a few at a time. Prints notes if logs are gone."""
     printer = Printer(session)
     with _open(session) as log:
         picture = look(session.client, session.namespace, session.options.job)
@@ -108,7 +108,7 @@ def _need_pods(picture: JobPicture) -> None:
 
 
 def _of_the_gone(session: Session, picture: JobPicture) -> list[str]:
-    """If the pods' logs are gone: the last lines of failed pods, from the failure records."""
+    """Print why there is no log to read; returns the lines that are kept of failed pods."""
     _refuse_unknown(session, picture)
     status = picture.job.status
     if not status.is_terminal and not status.failures:
@@ -124,7 +124,7 @@ def _of_the_gone(session: Session, picture: JobPicture) -> list[str]:
 
 
 def _kept_lines(session: Session, failure: Failure) -> list[str]:
-    """What the operator has kept of the pod's log, or the last lines in the record."""
+    """The part of the pod's log that the operator has kept, or else the record's last lines."""
     name = kept_log_name(session.options.job, failure.attempt)
     try:
         found = session.client.find(core_path(session.namespace, "configmaps", name))
@@ -134,7 +134,7 @@ def _kept_lines(session: Session, failure: Failure) -> list[str]:
 
 
 def _why_gone(status: JobStatus, wanted: int | None, is_recorded: bool) -> list[str]:
-    """Why there is no log to read, and what is left of it."""
+    """Why there is no log to read, and for an earlier attempt what the status keeps of it."""
     if not _has_run(status):
         return ["no pod of the job has ever started"]
     if wanted is None or wanted == status.attempt:
@@ -149,9 +149,9 @@ def _why_gone(status: JobStatus, wanted: int | None, is_recorded: bool) -> list[
 
 
 def _has_run(status: JobStatus) -> bool:
-    """Whether we know that a container has run: one has ended, or all pods ran at the same time.
+    """Whether the status shows that a container of the job has ever run.
 
-    The condition Running is set when the job starts, and changes when all pods run.
+    The condition Running is False when the job starts, and changes when all pods run.
     """
     running = status.condition(Condition.RUNNING)
     changed = running is not None and running.last_transition_time > status.start_time
@@ -160,7 +160,7 @@ def _has_run(status: JobStatus) -> bool:
 
 
 def _refuse_unknown(session: Session, picture: JobPicture) -> None:
-    """Raise Problem if the job has pods, but none of them, now or before, matches."""
+    """Raise Problem if the job has pods but none matches the options; not for earlier attempts."""
     attempt, now = session.options.attempt, picture.job.status.attempt
     if not picture.pods or (attempt is not None and attempt < now):
         return
@@ -174,7 +174,7 @@ def _refuse_unknown(session: Session, picture: JobPicture) -> None:
 
 
 def options_of(name: str, *words: str) -> dict[str, Any]:
-    """The options that `logs NAME WORD...` has, for another command."""
+    """The parsed options of `logs NAME WORD...`, for another command."""
     parser = argparse.ArgumentParser()
     configure(parser)
     return vars(parser.parse_args([name, *words]))
@@ -183,7 +183,7 @@ def options_of(name: str, *words: str) -> dict[str, Any]:
 def follow_job(session: Session, name: str, on_turn: OnTurn = lambda _picture: None) -> int:
     """Do what `logs NAME --follow` does, for another command."""
     given = options_of(name, "--follow") | {"timeout": session.options.timeout}
-    following = copy.copy(session)  # with its client: another would have to log in again
+    following = copy.copy(session)  # keeps the client: a new one would have to log in again
     following.options = argparse.Namespace(**{**vars(session.options), **given})
     return follow(following, on_turn)
 
@@ -191,7 +191,7 @@ def follow_job(session: Session, name: str, on_turn: OnTurn = lambda _picture: N
 def follow(session: Session, on_turn: OnTurn = lambda _picture: None) -> int:
     """Print the lines until the job has ended; returns the exit code for its result.
 
-    `on_turn` is called repeatedly with the current job; an exception from it is passed on.
+    `on_turn` is called repeatedly with the current job, or None; its exceptions are passed on.
     """
     code = FAILED
     with closing(follow_lines(session, on_turn)) as turns:
@@ -204,7 +204,7 @@ def follow(session: Session, on_turn: OnTurn = lambda _picture: None) -> int:
 def follow_lines(
     session: Session, on_turn: OnTurn = lambda _picture: None
 ) -> Generator[tuple[list[str], int | None]]:
-    """The lines as they come, until the job has ended; the last batch comes with its exit code."""
+    """Yield (lines, None) while the job goes on, and ([], exit code) when it has ended."""
     printer = Printer(session)
     with _open(session) as log:
         yield from _follow(session, log, printer, on_turn)
@@ -253,14 +253,14 @@ def _tell_awaited(session: Session) -> None:
 def _drain(
     session: Session, log: JobLog, printer: "Printer"
 ) -> Iterator[tuple[list[str], int | None]]:
-    """The remaining lines, because a job ends before all of its pods do."""
+    """Yield the remaining lines, for DRAIN_SECONDS: a job ends before all of its pods do."""
     until = session.clock.monotonic() + DRAIN_SECONDS
     while not log.is_done and session.clock.monotonic() < until:
         yield printer.format(log.take(TAKE_SECONDS)), None
 
 
 def _tell_attempt(session: Session, before: JobPicture | None, now: JobPicture) -> None:
-    """Report the end of an attempt, on standard error because it is not a log line."""
+    """If the job has begun a new attempt, print on standard error why the previous one ended."""
     if before is None or before.job.status.attempt == now.job.status.attempt:
         return
     status = now.job.status
@@ -273,7 +273,7 @@ def _tell_attempt(session: Session, before: JobPicture | None, now: JobPicture) 
 
 
 def _tell_alone(session: Session, picture: JobPicture) -> None:
-    """Warn if the workers look fine but each has trained by itself."""
+    """Warn if each worker trains by itself."""
     if alone := find_alone(session.client, picture):
         session.notes.write(plain(f"--- {Reason.TRAINED_ALONE}: {alone}"))
 
@@ -304,7 +304,7 @@ class Printer:
                 self._prefixes.clear()
 
     def format(self, lines: list[Line]) -> list[str]:
-        """The lines without control characters."""
+        """The lines with their prefixes and without control characters."""
         return [self._format(line) for line in lines]
 
     def _format(self, line: Line) -> str:

@@ -1,11 +1,11 @@
 """`migrate`: move a cluster from paddle-operator 0.3 to this operator.
 
-It reads every PaddleJob with the kubectl on PATH, reports errors, and prints the steps in order.
-`--run` carries them out, unless something prevents it. Running jobs keep their pods:
-docs/migration.md.
+It reads every PaddleJob with the kubectl on PATH, reports problems, and prints the steps in order.
+With `--run` it carries out the steps, unless a problem prevents that. Running jobs keep their pods
+(docs/migration.md).
 
-It can stop between any two steps and be run again. That is why the former operator's Deployment, by
-which it is recognised, is deleted after its permissions.
+The command can be stopped between any two steps and run again. A second run recognises the former
+operator by its Deployment; so the Deployment is deleted after the permissions.
 """
 
 import argparse
@@ -44,7 +44,7 @@ LIFT_ROUNDS = 4
 
 
 class KubectlError(Problem):
-    """A kubectl command failed; the text is kubectl's message."""
+    """A kubectl command failed; the text is the last line of its message."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Check, report, and with --run migrate; returns 1 if something prevents it. Raises Problem."""
+    """Report problems, and show or take the steps; returns 1 if a problem prevents that."""
     options = session.options
     files = Files(options.crd, options.file)
     for file in (files.crd, files.operator):
@@ -103,11 +103,11 @@ class Kubectl:
         self._screen.write(plain(self._run(step.arguments).rstrip()))
 
     def show(self, step: Step) -> None:
-        """Print the command as a user would type it."""
+        """Print the title and the command, without the options --kubeconfig and --context."""
         self._screen.write(f"# {step.title}", f"kubectl {plain(shlex.join(step.arguments))}")
 
     def refused(self, error: KubectlError) -> None:
-        """Report that a step was refused, which may be harmless."""
+        """Report that a step failed, which is perhaps harmless."""
         self._screen.write(f"not done: {plain(error)}")
 
     def _run(self, arguments: Sequence[str]) -> str:
@@ -129,9 +129,9 @@ def lift_finalizers(
     take: Callable[[Step], None],
     refused: Callable[[KubectlError], None],
 ) -> None:
-    """Remove the finalizer from all jobs; lists them again, as some may come or change meanwhile.
+    """Remove the finalizer from all jobs, and list the jobs again, until none has it.
 
-    Raises KubectlError if some keep it or get it back.
+    Raises KubectlError if some still have it after LIFT_ROUNDS.
     """
     error = KubectlError(
         f"{FORMER_FINALIZER} comes back: make sure that paddle-operator 0.3 has stopped"
@@ -143,14 +143,14 @@ def lift_finalizers(
         for step in steps:
             try:
                 take(step)
-            except KubectlError as no:  # the next list shows whether it matters
+            except KubectlError as no:  # the next list shows whether the job still has it
                 refused(no)
                 error = no
     raise error
 
 
 def _move(kubectl: Kubectl, deployments: Sequence[Raw], files: Files) -> None:
-    """Carry out all steps. Raises KubectlError at the first one that fails."""
+    """Carry out all steps. Raises KubectlError as soon as one has failed for good."""
     for step in plan_stop(deployments, files):
         kubectl.take(step)
     lift_finalizers(lambda: kubectl.list(CRD_NAME), kubectl.take, kubectl.refused)

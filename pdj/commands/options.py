@@ -10,7 +10,7 @@ _KINDS = (SHORT_NAME, PLURAL, PLURAL.removesuffix("s"), f"{PLURAL}.{GROUP}")
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """The files of a command, which `files_of` reads."""
+    """Add the arguments that `files_of` returns: files by position or with -f."""
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="YAML or JSON; - is standard input"
     )
@@ -52,8 +52,8 @@ def seconds(text: str) -> float:
 
 
 def job_name(text: str) -> str:
-    """Parse a job's name, also in the form that `list -o name` prints. It becomes part of an API
-    path.
+    """Parse a job's name, also in the form that `list -o name` prints. Refuse a name that is not
+    safe in the path of an API request.
     """
     kind, slash, name = text.rpartition("/")
     if (slash and kind not in _KINDS) or name in ("", ".", "..") or "%" in name:

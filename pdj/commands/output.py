@@ -31,7 +31,7 @@ def given_name(job: Raw) -> str:
 
 
 def print_objects(session: Session, value: Any, named: list[Raw]) -> None:
-    """Print a value in the requested format; for `name`, the names of these jobs."""
+    """Print the value in the requested format, or with `-o name` the names of the jobs `named`."""
     kind = session.options.output
     if kind == "name":
         session.screen.write(*(f"{PLURAL}.{GROUP}/{plain(given_name(job))}" for job in named))

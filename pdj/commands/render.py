@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Print the children of every job in the file."""
+    """Print the objects that the operator would create for every job in the files."""
     options = session.options
     documents = [each for file in files_of(options) for each in read_documents(file)]
     jobs = [each for each in documents if is_job(each)]
@@ -48,7 +48,7 @@ def run(session: Session) -> int:
 
 
 def _is_named(group: Raw, job: Raw) -> bool:
-    """Whether the user's PodGroup belongs to the job."""
+    """Whether the user's PodGroup has the job's name, by which it belongs to the job."""
     names = [(each.get("metadata") or {}).get("name") for each in (group, job)]
     return names[0] is not None and names[0] == names[1]
 

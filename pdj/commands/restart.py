@@ -1,4 +1,4 @@
-"""`restart JOB…`: sets the annotation that asks the operator for a new, uncharged attempt."""
+"""`restart JOB…`: asks for a new attempt, not counted against backoffLimit, by an annotation."""
 
 import argparse
 import json
@@ -25,7 +25,7 @@ from pdj.session import Session
 from pdj.text.terminal import plain
 
 TRIAL = 30
-"""How many characters of the name the dry run keeps: the API server appends some."""
+"""How many characters of the name the dry run keeps: the API server adds random ones."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Ask for a new attempt of each job."""
+    """Ask for a new attempt of each job; with --submit-again, create ended jobs again."""
     client = session.client
 
     def restart(name: str) -> None:
@@ -55,7 +55,7 @@ def run(session: Session) -> int:
 
 
 def submit_again(session: Session, raw: Raw) -> None:
-    """Create an ended job again."""
+    """Delete an ended job, and create it again with the same fields."""
     name = name_of(raw)
     job = bare(raw)
     job.pop("status", None)
@@ -68,8 +68,8 @@ def submit_again(session: Session, raw: Raw) -> None:
 def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
     """Delete a job and create another with its name; returns the created object.
 
-    Nothing is deleted unless the API server would accept the new one. If it then cannot be created,
-    it is printed, and a note of the error names a file that has it.
+    Nothing is deleted unless a dry run shows that the API server accepts the new job. If that job
+    then cannot be created, it is printed and written to a file, which a note of the error names.
     """
     name, namespace = name_of(old), namespace_of(old)
     path = jobs_path(namespace)
@@ -88,7 +88,7 @@ def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
             text = json.dumps(job, indent=2)
             try:
                 session.screen.write(text)
-            finally:  # the terminal may be closed
+            finally:  # printing fails if the terminal is closed
                 kept = _keep(name, text)
                 note = (
                     f"{plain(name)} {deleted} and could not be created again; it is kept in {kept}"
@@ -109,7 +109,7 @@ def _keep(name: str, text: str) -> str:
 def interrupted_by_signals() -> Iterator[None]:
     """Let SIGTERM, and SIGHUP of a closed terminal, interrupt the block as Ctrl-C does.
 
-    In a thread other than the main one, signals keep their effect.
+    A signal that is ignored or handled already, or comes in another thread, keeps its effect.
     """
     before = {}
     with suppress(ValueError):

@@ -1,9 +1,9 @@
-"""`restore FILE`: the jobs of a `backup`. Jobs that had ended are restored as ended, and do not
-train again.
+"""`restore FILE`: creates the jobs of a `backup`. Jobs that had ended are restored as ended, and do
+not train again.
 
-The status of a new object can be written only after it exists. So a job that had ended is created
-suspended, gets its status, and then its own `spec.suspend`. An annotation marks it meanwhile: a
-command that died in between can be run again.
+The API server takes a status only for an object that exists. So a job that had ended is created
+suspended, then gets its status, and at last its former `spec.suspend`. An annotation marks the job
+until then, so that a second run finishes a restore that was interrupted.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from pdj.session import Session
 from pdj.text.terminal import plain
 
 ROUNDS = 20
-"""How many times a status is written: the operator may write it, too, while the job is new."""
+"""How many times to try to write a status: the operator can write it at the same time."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Create the jobs of the file; those that exist already are not changed."""
+    """Create the jobs of the file, with -n only of a namespace; existing jobs are not changed."""
     objects = read(session.options.file)
     only = session.options.namespace
     chosen = [each for each in objects if only in (None, namespace_of(each))]
@@ -97,13 +97,13 @@ def _restore_job(session: Session, job: Raw) -> str:
     try:
         _write_status(session, made, job["status"])
     except ApiError as error:
-        session.client.delete(_path(made), uid_of(made))  # or it would train again one day
+        session.client.delete(_path(made), uid_of(made))  # or a resume would train it again
         raise Problem(f"{name_of(job)} is not restored: {explain(error)}") from error
     return f"is {plain(job['status']['phase'])} again"
 
 
 def _write_status(session: Session, made: Raw, status: Raw) -> None:
-    """Give the job its status, and then the `spec.suspend` that it had."""
+    """Give the job its status; then set its former `spec.suspend` and remove the annotation."""
     for left in reversed(range(ROUNDS)):
         now = get_job(session.client, namespace_of(made), name_of(made))
         try:
@@ -118,7 +118,7 @@ def _write_status(session: Session, made: Raw, status: Raw) -> None:
 
 
 def _held(job: Raw) -> Raw:
-    """The job suspended, with its former `spec.suspend` in an annotation."""
+    """A suspended copy of the job, with the former `spec.suspend` in an annotation."""
     held = bare(job)
     was = json.dumps(job["spec"].get("suspend"))
     notes = {**(held["metadata"].get("annotations") or {}), ANNOTATION_RESTORING: was}
@@ -148,7 +148,7 @@ def _key(obj: Raw) -> tuple[str, str]:
 
 
 def _job_key(obj: Raw) -> tuple[str, str]:
-    """The object's job: itself, or for a ConfigMap with code the job that it belongs to."""
+    """Namespace and name of the job, or of the job that a ConfigMap with code belongs to."""
     return _key(obj) if is_job(obj) else (namespace_of(obj), labels_of(obj)[LABEL_CODE_OF])
 
 

@@ -23,7 +23,7 @@ OF_AN_IMAGE = (
     *("--name", "--workers", "--ps", "--env", "--limits", "--requests", "--backoff-limit"),
     *("--intranet", "--clean-pod-policy", "--dry-run", "--output", "--context", "--kubeconfig"),
 )
-"""Options that `run --local` refuses: its job is in the file, and it uses no other cluster."""
+"""Options that `run --local` refuses: the job is in a file, the cluster on this machine."""
 OF_LOCAL = ("--program", "--requirements")
 UNSET: tuple[object, ...] = (None, [], {}, "")
 
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for kind in ("limits", "requests"):
         help_ = f"the {kind} of each trainer: cpu=4,memory=8Gi"
         parser.add_argument(f"--{kind}", type=_pairs, default={}, metavar="K=V,...", help=help_)
-    parser.add_argument("--backoff-limit", type=natural, help="how many restarts may be charged")
+    parser.add_argument("--backoff-limit", type=natural, help="how many restarts after failures")
     parser.add_argument("--intranet", choices=[str(each) for each in Intranet])
     clean = "when pods are deleted (Never: their logs stay)"
     parser.add_argument("--clean-pod-policy", choices=list(map(str, CleanPodPolicy)), help=clean)
@@ -60,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Build the job and create it."""
+    """Create the job of the options, or run the job of a file on this machine."""
     options = session.options
     if bool(options.image) == bool(options.local):
         raise Usage("run takes an IMAGE, or --local FILE")
@@ -91,7 +91,7 @@ def _attribute(flag: str) -> str:
 
 
 def build_job(options: argparse.Namespace) -> Raw:
-    """The job that the flags describe."""
+    """The job that the options describe, by default with cleanPodPolicy Never. Raises Usage."""
     spec: Raw = {}
     optional = {
         "backoffLimit": options.backoff_limit,
@@ -132,7 +132,7 @@ def _variable(text: str) -> Raw:
 
 
 def name_from(image: str) -> str:
-    """`registry/org/Wide_Deep:v1` -> `wide-deep`."""
+    """A job's name: `wide-deep` for the image `registry/org/Wide_Deep:v1`. Raises Usage."""
     last = image.rpartition("/")[2].partition("@")[0].partition(":")[0]
     name = re.sub("[^a-z0-9]+", "-", last.lower()).strip("-0123456789")[:MAX_NAME].strip("-")
     if not name:

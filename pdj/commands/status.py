@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pdj.gather.progress import Training
 
 TICK_SECONDS = 1.0
-"""How often a watched tree is drawn: ages grow although nothing changes."""
+"""On a terminal, a watched tree is drawn at least this often, because ages grow."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Print the tree; with --watch, the exit code is the job's."""
+    """Print the tree, or objects; with --watch, returns the exit code for the job's result."""
     if session.options.watch and session.options.output:
         raise Usage("--output cannot be used with --watch")
     if session.options.watch:
@@ -77,5 +77,5 @@ def _watch(session: Session) -> int:
                 if result is not None:
                     return result
             elif live.is_known:
-                look(session.client, session.namespace, name)  # raises if there is none
+                look(session.client, session.namespace, name)  # raises if there is no job
             deadline.wait(live.changed, TICK_SECONDS)

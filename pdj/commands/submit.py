@@ -69,7 +69,7 @@ def run(session: Session) -> int:
 
 
 def create_jobs(session: Session, jobs: list[Raw], bundle: Bundle | None = None) -> int:
-    """Create jobs, or only show them; with --wait, returns the worst of their exit codes."""
+    """Create or show the jobs; returns the worst exit code, with --wait also of their results."""
     if bundle:
         jobs = [bundle.attach(job) for job in jobs]
     if session.options.dry_run == "client":
@@ -106,7 +106,7 @@ def _await_end(session: Session, name: str) -> int:
 
 
 def job_of(document: Document) -> Raw:
-    """The job in a document. Raises Usage if it is not a PaddleJob."""
+    """The job in a document. Raises Usage for another object, Problem for one without metadata."""
     if document.kind != f"{API_VERSION}/{KIND}":
         what = plain(document.kind.strip("/")) or "no object"
         raise Usage(f"{document.file}:{document.line}: {what}, not a {KIND} of {API_VERSION}")
@@ -117,7 +117,7 @@ def job_of(document: Document) -> Raw:
 
 
 def _preview(session: Session, jobs: list[Raw], bundle: Bundle | None) -> int:
-    """Print the jobs, each after the ConfigMap that it needs."""
+    """Print the jobs, with -o each after the ConfigMap that it needs, otherwise only the names."""
     if not session.options.output:
         return _list(session, jobs)
     all_ = [each for job in jobs for each in (*([bundle.config_map(job)] if bundle else []), job)]
@@ -139,9 +139,9 @@ def _list(session: Session, jobs: list[Raw]) -> int:
 
 
 def send(session: Session, job: Raw, bundle: Bundle | None) -> Raw:
-    """Create a job, after the ConfigMap with its code; returns it as the cluster has it.
+    """Create a job, after the ConfigMap with its code; returns the job as the cluster has it.
 
-    Raises Problem from AlreadyExists for a taken name, unless the option `replace` is set.
+    If the name is taken, raises Problem from AlreadyExists; `replace` deletes that job instead.
     """
     client = session.client
     namespace = session.options.namespace or job["metadata"].get("namespace") or session.namespace

@@ -44,7 +44,7 @@ def _is_held(raw: Raw) -> bool:
 
 
 def runs(raw: Raw) -> bool:
-    """Whether the job is training or has trained."""
+    """Whether the job runs or has completed."""
     return _phase(raw) in (Phase.RUNNING, Phase.COMPLETING, Phase.COMPLETED)
 
 

@@ -64,7 +64,7 @@ def _row(pod: Raw) -> tuple[str, str, str]:
 
 
 def quantity(text: str) -> Decimal:
-    """Parse a Kubernetes quantity; 0 if it is not one."""
+    """Parse a Kubernetes quantity, with units up to T and Ti; 0 for any other text."""
     digits = str(text).rstrip("numkKMGTi")
     unit = str(text)[len(digits) :]
     try:

@@ -14,9 +14,9 @@ from pdj.session import Session
 from pdj.text.terminal import plain
 
 VERSION_FILE = "version.txt"
-"""The file in the single-file build that has its version, which no package manager knows."""
+"""The file with the version in the single-file build, which is not an installed package."""
 FITS = "this tool and the cluster's CRD match"
-UNSEEN = "the fields cannot be compared: you are not allowed to read the CRD"
+UNSEEN = "the fields cannot be compared: the CRD cannot be read"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Print the versions. Exit code 1 if the cluster's does not match; a cluster is optional."""
+    """Print the versions. Returns 1 if the CRD is missing or differs, but 0 without a cluster."""
     session.screen.write(f"kubectl-pdj   {own_version()} ({API_VERSION})")
     if session.options.client:
         return OK
@@ -49,7 +49,7 @@ def run(session: Session) -> int:
 
 
 def _operators(session: Session) -> list[str]:
-    """The images of the operators' Deployments; none if the user has no permission to see them."""
+    """The images of the operators' Deployments; empty if these cannot be read."""
     query = {"labelSelector": "app.kubernetes.io/name=paddlejob-operator"}
     try:
         deployments, _ = session.client.list("/apis/apps/v1/deployments", query)
@@ -72,7 +72,7 @@ def own_version() -> str:
 
 
 def _fit(session: Session) -> str:
-    """Whether the installed CRD has the fields that this tool knows."""
+    """A sentence that says whether the installed CRD has just the fields that this tool knows."""
     from api.schema import job_schema
 
     path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD_NAME}"

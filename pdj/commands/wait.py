@@ -29,7 +29,7 @@ def wait_for(
 ) -> int:
     """Wait until `holds` is true, printing every phase; returns what `result` returns, or 0.
 
-    Raises Problem if the job ends first.
+    Waits also for a job that does not exist yet. Raises Problem if it ends or is deleted first.
     """
     deadline = Deadline(session.options.timeout, name, session.clock)
     phase = ""
@@ -55,7 +55,7 @@ def wait_for_end(session: Session, name: str) -> int:
 
 
 def wait_until_gone(session: Session, name: str, uid: str, namespace: str = "") -> None:
-    """Wait until the job is deleted; without a namespace, the session's is used."""
+    """Wait until the job with this UID is gone, by default in the session's namespace."""
     deadline = Deadline(session.options.timeout, name, session.clock)
     namespace = namespace or session.namespace
     path = jobs_path(namespace, name)
@@ -80,7 +80,7 @@ def tell_phase(session: Session, raw: Raw, before: str) -> str:
 
 
 def _why(raw: Raw, phase: str) -> str:
-    """The reason of a failed job, and the first line of its message."""
+    """For a failed job, the reason and the first line of its message; otherwise empty."""
     for each in raw["status"].get("conditions") or ():
         if phase == Phase.FAILED and (each["type"], each["status"]) == (Condition.FAILED, "True"):
             return f": {each.get('reason')}: {first_line(str(each.get('message') or ''))}"
