@@ -1,6 +1,6 @@
 """Train with PaddleJobs from Python: a client built on the modules of `kubectl pdj`.
 
-`import paddlejob` is cheap: Client and Job, with the tools behind them, are imported when used.
+`import paddlejob` is quick, because Client and Job are imported only when they are used.
 """
 
 from importlib import import_module

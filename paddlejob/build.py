@@ -27,7 +27,7 @@ KINDS: dict[Any, str] = {
     Iterable: "a list of texts",
     Mapping: "a mapping with texts as keys",
 }
-"""The kinds of arguments, in words for an error."""
+"""The types of arguments, in words for an error."""
 
 
 def check(function: Callable[..., Any], given: Mapping[str, Any]) -> argparse.Namespace:
@@ -81,7 +81,7 @@ def build_training(given: argparse.Namespace) -> Raw:
 
 
 def pack(given: argparse.Namespace, files: Files | None = None) -> Bundle | None:
-    """Pack what these arguments of `Client.train` send, and `files`; see Parcel."""
+    """Pack the code and requirements of these arguments, and `files`; see `Parcel.pack`."""
     include = [given.include] if isinstance(given.include, str) else [*given.include]
     wanted, folder = given.requirements, None if given.code is None else Path(given.code)
     if wanted is not None:
@@ -92,7 +92,7 @@ def pack(given: argparse.Namespace, files: Files | None = None) -> Bundle | None
 def files_of(
     program: Program | None, code: str | Path | None, args: Mapping[str, Any]
 ) -> Files | None:
-    """The files that call the function, if there is one. Raises NotSendable."""
+    """The files that call the function, by name; None without a function. Raises NotSendable."""
     if program is None:
         if args:
             raise NotSendable("args= needs a function")

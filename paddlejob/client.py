@@ -24,11 +24,12 @@ from pdj.text.terminal import Screen
 
 
 class Client:
-    """Makes jobs and finds them. It connects on the first call.
+    """Creates and finds jobs. It connects on the first call.
 
-    The cluster is that of the kubeconfig (as kubectl finds it), or the one in whose pod the program
-    runs. With `local=True` it is a cluster of processes on this machine. That one has `nodes` nodes
-    and ends with the client: `close` it, or use it in a `with`. Only one thread may use a client.
+    The cluster is that of the kubeconfig (found as by kubectl), or in a pod without one that of the
+    pod. With `local=True`, the client starts a cluster of processes with `nodes` nodes on this
+    machine. That cluster ends with the client: `close` it, or use it in a `with`. A client must be
+    used by only one thread.
     """
 
     def __init__(
@@ -66,20 +67,18 @@ class Client:
 
     @property
     def namespace(self) -> str:
-        """The namespace of its jobs. Raises NoCluster if no cluster is found."""
+        """The namespace of the client's jobs. Raises NoCluster if no cluster is found."""
         with translating(NoCluster):
             return self._session.namespace
 
     @property
     def api(self) -> ApiClient:
-        """The tools' own client for requests. Raises NoCluster if no cluster is found."""
+        """The client of the API server. Raises NoCluster if no cluster is found."""
         with translating(NoCluster):
             return self._session.client
 
     def session(self, name: str = "", **options: Any) -> Session:
-        """A session in which a command of the tools works on this cluster without printing
-        anything.
-        """
+        """A silent session for a command of `kubectl pdj` with these options. Raises NoCluster."""
         with translating(NoCluster):
             given = {"job": name, "namespace": self._session.namespace, "timeout": None, **options}
             _ = self._session.client
@@ -98,10 +97,10 @@ class Client:
         include: str | Iterable[str] = (),
         replace: bool = False,
     ) -> Job:
-        """Create the job of a YAML file, or of an object; `code` is a folder to send with it.
+        """Create the job in a YAML file, or an object; `code` is a folder to send with the job.
 
-        The other arguments are those of `train`. Raises PaddleJobError: Refused names the invalid
-        field; AlreadyThere is avoided by `replace`.
+        The other arguments are those of `train`. Raises PaddleJobError, for example Refused, which
+        names an invalid field, or AlreadyThere without `replace`.
         """
         given = check(Client.submit, locals())
         with translating(NotSendable):
@@ -135,15 +134,16 @@ class Client:
 
         `function` is a function, or `"module:name"` in the folder `code`; None runs the image's own
         command. A function is sent as its source, so it has to import what it uses. `args` are sent
-        as JSON. `code` is sent too; its files over 1 MiB only if a pattern of `include` matches
-        them.
+        as JSON. The folder `code` is sent too; its files over 1 MiB only if a pattern of `include`
+        matches them.
 
         `image` needs Python and PaddlePaddle; pip installs `requirements` (lines, or a file) before
-        the start, from `index_url`. `name` is by default the function's; `ps` are parameter
-        servers; `resources` are the limits of each pod, {"nvidia.com/gpu": 8}; `queue` is one of
-        Volcano; `backoff_limit` limits charged restarts; `launcher=False` runs the function
-        without paddle.distributed.launch. `replace` deletes a job of the same name first.
-        Raises NotSendable, with the name and the line, before anything is sent.
+        the start, from `index_url`. `name` is by default that of the function, or of the image.
+        `ps` is the number of parameter servers. `resources` are the limits of each pod, such as
+        {"nvidia.com/gpu": 8}. `queue` is a queue of Volcano. `backoff_limit` is the number of
+        restarts after failures. With `ps` or `launcher=False`, the function runs without
+        paddle.distributed.launch. `replace` deletes a job of the same name first.
+        Raises NotSendable, with the function's name and line, before anything is sent.
         """
         given = check(Client.train, locals())
         with translating(NotSendable):

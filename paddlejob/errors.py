@@ -30,7 +30,7 @@ class NoOperator(PaddleJobError):
 
 
 class NotAllowed(PaddleJobError):
-    """The user lacks a permission, or a policy of the cluster forbids it; the text says which."""
+    """The login is refused, or a permission or policy forbids the request; the text says which."""
 
 
 class QuotaExceeded(PaddleJobError):
@@ -46,7 +46,7 @@ class AlreadyThere(PaddleJobError):
 
 
 class NotSendable(PaddleJobError, ValueError):
-    """An argument is of the wrong kind, or cannot be sent, such as a function that needs more than
+    """An argument has the wrong type, or cannot be sent, such as a function that needs more than
     its source.
     """
 
@@ -69,9 +69,7 @@ class ImageFailed(JobFailed):
 
 @contextmanager
 def translating(otherwise: type[PaddleJobError] = PaddleJobError) -> Iterator[None]:
-    """Raise the tools' errors as those of this module; `otherwise` is used for errors that have no
-    class here.
-    """
+    """Raise Problem and ApiError as errors of this module, or as `otherwise` if none fits."""
     from kube.errors import ApiError
     from pdj.errors import Problem
 
@@ -84,7 +82,7 @@ def translating(otherwise: type[PaddleJobError] = PaddleJobError) -> Iterator[No
 def translate(
     error: "Problem | ApiError", otherwise: type[PaddleJobError] = PaddleJobError
 ) -> PaddleJobError:
-    """The exception of this module for an error of the tools."""
+    """The exception of this module for a Problem or an ApiError; see `translating`."""
     from kube import errors as kube
     from pdj import errors as pdj
     from pdj.commands.complaints import explain, one_line

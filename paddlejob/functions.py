@@ -1,7 +1,7 @@
 """Turns a function into files: its source, and a main that calls it with arguments from JSON.
 
 A function that would not work in the job is refused here, with its name and the line. The file
-contains only the function, so it can use only names that it defines, imports or gets as arguments.
+contains only the function, which can use only names that it defines, imports or has as arguments.
 """
 
 import __future__
@@ -33,7 +33,7 @@ if __name__ == "__main__":
     )
 """
 LOOK_UPS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
-"""Bytecode instructions that look up a name in the module; the last one in a class's body."""
+"""Bytecode instructions that look up a name in the module; the last one in the body of a class."""
 STORES = {"STORE_NAME", "STORE_GLOBAL"}
 """Instructions with which a module defines a name; `from x import *` has none."""
 MADE_BY_SHELLS = {"_", "__IPYTHON__"}
@@ -160,7 +160,9 @@ def _read_source(function: FunctionType) -> tuple[str, ast.FunctionDef, int]:
 
 
 def _refuse_names(function: FunctionType, node: ast.FunctionDef, before: int) -> None:
-    """Raise NotSendable for the first name that the function neither defines nor imports."""
+    """Raise NotSendable for a relative import, or a name that the function neither defines nor
+    imports. Removes the decorators from `node`.
+    """
     node.decorator_list.clear()
     for each in ast.walk(node):
         if isinstance(each, ast.ImportFrom) and each.level:

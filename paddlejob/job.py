@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Job:
-    """One job. Each call asks the cluster; a later job of the same name is another one."""
+    """One job. Each call reads it from the cluster, and fails if a later job has its name."""
 
     def __init__(self, client: "Client", raw: Raw) -> None:
         self._client = client
@@ -60,23 +60,25 @@ class Job:
 
     @property
     def phase(self) -> str:
-        """Pending, Starting, Running, Restarting, Suspended, Completed, Failed, ..."""
+        """The job's phase, such as Pending, Running or Failed; empty until the operator sets it."""
         return str((self.raw.get("status") or {}).get("phase") or "")
 
     @property
     def reason(self) -> str:
-        """Why it is in this phase: one word, then a sentence; empty if there is no reason."""
+        """Why the job is in its phase: one word, then a sentence; empty if there is no reason."""
         return _headline(self.raw)
 
     @property
     def progress(self) -> Progress | None:
-        """The progress of its training, from its first worker's log; None unless it runs."""
+        """The progress of a running job's training, from the first worker's log, or from the status
+        if the user cannot read logs; None if it is unknown.
+        """
         with translating():
             training = read_training(self._client.api, self._look().job, self._session().clock)
         return training.progress if training and not training.problem else None
 
     def explain(self, lang: str = "en") -> str:
-        """Why it is in its state, and who has to do what, in English ("en") or Chinese ("zh")."""
+        """Why the job is in its state and who has to act, in English ("en") or Chinese ("zh")."""
         if lang not in LANGUAGES:
             raise PaddleJobError(f"explain: lang is {' or '.join(LANGUAGES)}, not {lang!r}")
         with translating():
@@ -91,8 +93,9 @@ class Job:
         """The lines of all pods in order of time, each with its pod's name before it.
 
         With `follow`, waits for the pods and yields each line once, across restarts, until the job
-        has ended; raises NotInTime after `timeout` seconds. `choice` may have `role`, `index`,
-        `attempt`, `container`, `tail` (lines of each pod) and `since` (seconds).
+        has ended; raises NotInTime after `timeout` seconds. `choice` is any of `role`, `index`,
+        `attempt`, `container`, `tail` (lines of each pod), `since` (seconds), and the other options
+        of `kubectl pdj logs`.
         """
         options = logs.options_of(self.name)
         if unknown := choice.keys() - options.keys():
@@ -155,7 +158,7 @@ class Job:
 
     def restart(self) -> None:
         """Begin a new attempt, which does not count against backoffLimit; an ended job is deleted
-        and created again. If it cannot be created, the error names a file with it, for
+        and created again. If the creation fails, the error names a file with the job, for
         `client.submit`.
         """
         with translating():

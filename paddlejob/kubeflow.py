@@ -1,7 +1,7 @@
 """Kubeflow's TrainerClient on PaddleJobs: `pip install 'paddlejob[kubeflow]'`, kubeflow 0.5.
 
-Kubeflow's runtimes are not used; there are two, `paddle-distributed` and `paddle-ps`. A node of
-Kubeflow is a worker here: node-0 is worker-0.
+The only runtimes are `paddle-distributed` and `paddle-ps`; those in the cluster are not used. A
+node of Kubeflow is a worker here, for example node-0 is worker-0.
 """
 
 import threading
@@ -41,14 +41,14 @@ ALIASES = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
 
 
 class TrainerClient(TheirClient):
-    """Kubeflow's client on PaddleJobs; `client` has the cluster (by default that of kubectl)."""
+    """Kubeflow's client on PaddleJobs; `client` connects to the cluster (default: kubectl's)."""
 
     def __init__(self, client: Client | None = None) -> None:
         self.backend = PaddleBackend(client or Client())
 
 
 class PaddleBackend(RuntimeBackend):
-    """Makes PaddleJobs of Kubeflow's trainers. Raises NotImplementedError for others."""
+    """Creates a PaddleJob for a CustomTrainer or CustomTrainerContainer of Kubeflow."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -76,7 +76,7 @@ class PaddleBackend(RuntimeBackend):
         trainer: Any = None,
         options: list[Any] | None = None,
     ) -> str:
-        """Create the job; returns its name."""
+        """Create the job; returns its name. Raises NotImplementedError for other trainers."""
         if initializer is not None:
             raise NotImplementedError(
                 "initializers are not supported: mount the data, or read it in the program"
@@ -86,7 +86,7 @@ class PaddleBackend(RuntimeBackend):
         named = runtime or DISTRIBUTED
         runtime = self.get_runtime(named if isinstance(named, str) else named.name)
         spec: Raw = {"metadata": {"name": f"p{uuid.uuid4().hex[:11]}"}}
-        for option in options or ():  # each refuses backends that it is not for
+        for option in options or ():  # an option refuses a backend that it is not for
             option(spec, trainer, self)
         nodes = 1 if trainer.num_nodes is None else trainer.num_nodes
         wish: Raw = {
@@ -111,7 +111,7 @@ class PaddleBackend(RuntimeBackend):
         return [each for each in found if runtime is None or each.runtime.name == runtime.name]
 
     def get_job(self, name: str) -> Any:
-        """The job, with a step for each worker and server."""
+        """The job, with a step for each of its pods that exist now."""
         return self._read(self._client.job(name))
 
     def _look(self, job: Job) -> JobPicture:
@@ -147,7 +147,7 @@ class PaddleBackend(RuntimeBackend):
         return self._client.job(name).logs(follow, **choice)
 
     def get_job_events(self, name: str) -> list[Any]:
-        """The Events of the job and its pods that are still kept."""
+        """The Events of the job and of its present pods that the cluster still keeps."""
         picture = self._look(self._client.job(name))
         with translating():
             found, _ = self._client.api.list(core_path(picture.job.namespace, "events"))
@@ -177,7 +177,7 @@ class PaddleBackend(RuntimeBackend):
     ) -> Any:
         """Wait until the job has one of these statuses, checking every `polling_interval` seconds.
 
-        Raises TimeoutError, and RuntimeError for a job that has failed.
+        Raises TimeoutError, and RuntimeError if the job has failed and Failed is not in `status`.
         """
         if not 0 < polling_interval < timeout:
             raise ValueError("polling_interval is more than 0 and less than timeout")
@@ -197,7 +197,7 @@ class PaddleBackend(RuntimeBackend):
         raise TimeoutError(f"{name}: not {' or '.join(sorted(status))} within {timeout} s")
 
     def delete_job(self, name: str) -> None:
-        """Delete the job."""
+        """Delete the job, without waiting until it is gone."""
         self._client.job(name).delete(wait=False)
 
 

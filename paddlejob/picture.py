@@ -13,7 +13,7 @@ MAX_PODS = 100
 
 
 def draw(picture: JobPicture, training: Training | None) -> str:
-    """Phase, reason, progress, and a table of the pods."""
+    """The HTML with phase, reason and progress, and a table of at most MAX_PODS pods."""
     job = picture.job
     phase = job.status.phase or "New"
     colour = COLOURS.get(phase, "#9a6700")

@@ -33,13 +33,13 @@ def suspend(client: Client, raw: Raw, value: bool = True) -> Raw:
 
 
 def scale(client: Client, raw: Raw, workers: int) -> Raw:
-    """Change the number of workers."""
+    """Change the number of workers. Raises Problem for a job that has ended."""
     _refuse_ended(raw)
     return _patch(client, raw, {"spec": {"worker": {"replicas": workers}}})
 
 
 def restart(client: Client, raw: Raw, value: str) -> Raw:
-    """Ask for a new attempt by setting the annotation to a new value."""
+    """Ask for a new attempt. Raises Problem for a job that is suspended or has ended."""
     _refuse_ended(raw)
     if (raw["spec"] or {}).get("suspend"):
         name = raw["metadata"]["name"]

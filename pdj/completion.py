@@ -1,7 +1,7 @@
 """`kubectl_complete-pdj`: shell completion.
 
-kubectl runs it with the words so far, the one under the cursor last, and reads candidates line by
-line; the last line is a directive of the shell's completion (4: no file names, 0: file names too).
+kubectl runs it with the words up to the cursor. It prints a candidate per line, and in the last
+line a directive for the shell: `:4` for no file names, `:0` for file names, too.
 """
 
 import argparse

@@ -3,9 +3,9 @@
 from typing import Final
 
 OK: Final = 0
-"""Done; for a command that waits: the job has completed."""
+"""Done; for a command that waits for the end: the job has completed."""
 FAILED: Final = 1
-"""Not done; for a command that waits: the job has failed."""
+"""Not done; for a command that waits for the end: the job has failed."""
 USAGE: Final = 2
 """The command was used wrongly."""
 TIMED_OUT: Final = 124
@@ -16,7 +16,7 @@ INTERRUPTED: Final = 130
 class Problem(Exception):
     """The reason why a command stops: a line for the user.
 
-    The advice is kept apart if it differs between command line (options) and Python (arguments).
+    `by_option` and `by_argument` are advice for the command line and for Python, if they differ.
     """
 
     code: int = FAILED

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the process's exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     _open_missing()
-    # An undecodable byte of a log must not end the command where the locale is not UTF-8.
+    # A character that the locale cannot encode must not end the command.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_missing() -> None:
-    """Replace a standard stream that was closed at start by /dev/null."""
+    """Open /dev/null in place of a standard stream that was closed at start."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
@@ -80,7 +80,7 @@ def _run(given: list[str]) -> int:
     if program and command != PROGRAMS_COMMAND:
         raise _usage(f"only {PROGRAMS_COMMAND} takes a program's words after --")
     parser = build_parser(command, module)
-    # Options may stand between the names of jobs or files, as for kubectl.
+    # Options can come between the names of jobs or files, as for kubectl.
     options = parser.parse_intermixed_args(words, options)
     options.program = program
     _refuse_idle_timeout(options)
@@ -96,7 +96,7 @@ def _refuse_idle_timeout(options: argparse.Namespace) -> None:
 
 
 def load_command(name: str) -> ModuleType:
-    """The module of a command."""
+    """Import the module of a command."""
     return importlib.import_module(f"pdj.commands.{COMMANDS[name].module}")
 
 
@@ -113,7 +113,7 @@ def build_parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
 
 
 def common_options(is_after: bool = False) -> argparse.ArgumentParser:
-    """Options of every command. After the command they have no defaults, to keep earlier values."""
+    """Options of every command. With `is_after`, one that is not given keeps its earlier value."""
     parser = argparse.ArgumentParser(prog=PROGRAM, add_help=False, allow_abbrev=False)
     group = parser.add_argument_group("where")
     unset = argparse.SUPPRESS if is_after else None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Session:
-    """One run of one command. It connects to the cluster when first needed."""
+    """One run of one command. `client` connects to the cluster when it is first used."""
 
     options: argparse.Namespace
     screen: Screen = field(default_factory=Screen)
@@ -27,7 +27,7 @@ class Session:
 
     @cached_property
     def target(self) -> "Target":
-        """The cluster, user and namespace of the kubeconfig."""
+        """The cluster, user and namespace of the kubeconfig. Raises Problem."""
         from pdj.access.kubeconfig import load_target
 
         return load_target(self.options.kubeconfig, self.options.context)
@@ -45,7 +45,7 @@ class Session:
         return str(self.options.namespace or self.target.namespace)
 
     def note(self, text: str) -> None:
-        """Print a message for people."""
+        """Print a message for people, on standard error."""
         self.notes.write(plain(text))
 
     @property

@@ -1,1 +1,1 @@
-"""The way to an API server with the user's own rights: kubeconfig, credentials, requests."""
+"""Connects to an API server as the user of a kubeconfig."""

@@ -25,11 +25,11 @@ class Login:
     plugin_seconds: float
 
     def header(self) -> str | None:
-        """The Authorization header; None if we authenticate by a certificate."""
+        """The Authorization header; None with only a certificate, or without credentials."""
         return self.identity.authorization
 
     def renew(self, refused: str | None) -> None:
-        """Reload the credentials, unless they are just a certificate."""
+        """Read the credentials again, unless the request had no Authorization header."""
         if refused is not None:
             target = self.target
             self.identity = read_identity(target.user, target.cluster, self.plugin_seconds)
@@ -41,7 +41,7 @@ def open_client(target: Target) -> Client:
 
 
 def connect(target: Target, plugin_seconds: float = PLUGIN_SECONDS) -> Connection:
-    """The connection to a target. Raises a one-line Problem; sends nothing yet."""
+    """The connection to a target. Runs the login plugin; sends no request. Raises Problem."""
     server = str(target.cluster.get("server") or "")
     try:
         base = urlsplit(server)
@@ -100,7 +100,7 @@ def _proxy(target: Target, scheme: str, host: str) -> str:
         return ""
     url = proxy if "://" in proxy else f"http://{proxy}"
     if urlsplit(url).scheme != "http":
-        raise Problem("only proxies with http:// are supported")  # the URL may hold a password
+        raise Problem("only proxies with http:// are supported")  # the URL can have a password
     return url
 
 

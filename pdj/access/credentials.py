@@ -1,6 +1,6 @@
-"""The user's credentials: a token, a password, a client certificate, or a plugin for them.
+"""The user's credentials: a token, a password, a client certificate, or a login plugin's.
 
-A plugin runs once, when the first request is sent, and again when its token is refused.
+A plugin runs when the connection is prepared, and again when the API server refuses its token.
 """
 
 import base64
@@ -11,9 +11,9 @@ from kube.bounds import read_bounded
 from pdj.errors import Problem
 
 MAX_BYTES = 1 << 20
-"""The most bytes of a token, a certificate, a key or authorities."""
+"""The size limit of a file with a token, a certificate, a key or authorities."""
 PLUGIN_SECONDS = 60.0
-"""How long a plugin may run: a login in a browser takes time."""
+"""The time limit of a plugin: a login in a browser takes time."""
 _UNSUPPORTED = {
     "auth-provider": "use an exec plugin in its place",
     "as": "impersonation",
@@ -33,7 +33,7 @@ class Identity:
 
 
 def read_identity(user: Raw, cluster: Raw, plugin_seconds: float = PLUGIN_SECONDS) -> Identity:
-    """Read the identity of a kubeconfig's user. Raises a one-line Problem."""
+    """Read the credentials of a kubeconfig's user; runs the login plugin. Raises Problem."""
     for name, instead in _UNSUPPORTED.items():
         if user.get(name):
             raise Problem(f"the kubeconfig's user has {name}, which is not supported: {instead}")

@@ -1,7 +1,7 @@
 """Reads the API server and the user from kubeconfig files, as kubectl does.
 
-`$KUBECONFIG` may name several files: the first that has an entry wins, and paths are relative to
-the file that contains them. In a pod without a kubeconfig, its ServiceAccount is used.
+`$KUBECONFIG` can name several files. The first file that has an entry wins, and a relative path
+begins at the folder of its file. In a pod without a kubeconfig, the pod's ServiceAccount is used.
 """
 
 import os
@@ -21,9 +21,7 @@ _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFil
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 INSECURE = "insecure-skip-tls-verify"
-"""A cluster's field; as text instead of a boolean it would turn verification off, whatever the text
-says.
-"""
+"""A field of a cluster. Any text, even "false", would turn verification off, so text is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class _Merged:
 
 
 def load_target(kubeconfig: str | None, context: str | None) -> Target:
-    """The target of the command. Raises Problem with the file and its error."""
+    """The target of a context, by default the current one, or of this pod. Raises Problem."""
     paths = _paths(kubeconfig)
     merged = _Merged()
     for path in paths:
@@ -132,7 +130,7 @@ def _read(path: Path) -> Raw:
 
 
 def _with_absolute_paths(value: Raw, folder: Path) -> Raw:
-    """Make paths absolute, except a login plugin without a slash, which is found on the PATH."""
+    """A copy with absolute paths; a login plugin without a slash will be found on the PATH."""
     found = value | {key: str(folder / str(value[key])) for key in _PATHS if value.get(key)}
     plugin = value.get("exec")
     if isinstance(plugin, dict) and "/" in str(plugin.get("command")):

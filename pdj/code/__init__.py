@@ -1,1 +1,1 @@
-"""A folder that goes with a job: packed here, kept in a ConfigMap, unpacked in the job's pods."""
+"""Code that is sent with a job: packed here, kept in a ConfigMap, unpacked in the job's pods."""

@@ -1,4 +1,4 @@
-"""One tar.gz of a folder's files, the same bytes for the same files: no times, owners or order."""
+"""Packs files as a tar.gz without their times and owners: the same files give the same bytes."""
 
 import gzip
 import io
@@ -17,9 +17,9 @@ KIB = 1 << 10
 MAX_KIB = 900
 MAX_FILE_BYTES = 1 << 20
 MAX_BYTES = 256 << 20
-"""Limit of all files together, before packing: more would not fit when packed either."""
+"""Limit of all files together, before packing: more would hardly fit when packed."""
 MTIME = 315_532_800
-"""1980: some tools refuse earlier times."""
+"""The time of every file in the archive, 1980, because some tools refuse earlier times."""
 LARGEST = 5
 
 
@@ -34,8 +34,8 @@ class Archive:
 def pack(
     folder: Path, names: list[str], includes: list[Pattern], more: Mapping[str, bytes] | None = None
 ) -> Archive:
-    """Pack the files and those in `more`, by path. Raises Problem if one cannot be sent, or all
-    together are too large.
+    """Pack files of the folder, and those in `more` (content by path). Raises Problem if a file
+    cannot be sent, or all together are too large.
     """
     plain = io.BytesIO()
     sizes: dict[str, int] = {}
@@ -109,7 +109,7 @@ def _target(folder: Path, path: Path) -> str:
     if target.startswith("/") or not path.resolve().is_relative_to(folder.resolve()):
         name = path.relative_to(folder)
         raise Problem(f"{str(name)!r} is a link out of the folder, to {target!r}")
-    if turns_back(target):  # which `unpack` refuses
+    if turns_back(target):  # `unpack` refuses such a link
         return os.path.relpath(path.resolve(), path.parent.resolve())
     return target
 

@@ -1,4 +1,4 @@
-"""Builds the ConfigMap of a job's code, and adds to the job what is needed to unpack it."""
+"""Builds the ConfigMap of a job's code, and changes the job so that its pods unpack the code."""
 
 import base64
 import copy
@@ -20,7 +20,7 @@ from pdj.errors import Problem, Usage
 
 ARCHIVE, REQUIREMENTS, UNPACK = "code.tar.gz", "requirements.txt", "unpack.py"
 CODE, WORKSPACE_VOLUME, PACKAGES_VOLUME = "pdj-code", "pdj-workspace", "pdj-packages"
-"""Volumes; the first is the init container's name too."""
+"""Names of volumes; the first is the init container's name, too."""
 SENT, WORKSPACE, PACKAGES = "/pdj-code", "/workspace", "/pdj-packages"
 OURS = {CODE, WORKSPACE_VOLUME, PACKAGES_VOLUME}
 COPIED = ("image", "imagePullPolicy", "securityContext")
@@ -46,7 +46,7 @@ class Bundle:
 
     @property
     def digest(self) -> str:
-        """The digest that `digest_of` computes for its ConfigMap."""
+        """The digest of the bundle's ConfigMap, see `digest_of`."""
         return digest_of(self._content())
 
     def config_map_name(self, job: Raw) -> str:
@@ -77,7 +77,7 @@ class Bundle:
         return {"data": {UNPACK: source}, "binaryData": packed}
 
     def attach(self, job: Raw) -> Raw:
-        """The job, changed so that pods unpack the code and trainers start in that folder."""
+        """A copy of the job whose trainers start in the unpacked code. Raises Problem."""
         job = copy.deepcopy(job)
         name = self.config_map_name(job)
         try:
@@ -107,7 +107,7 @@ class Bundle:
         pod["initContainers"] = [*_others(pod, "initContainers"), self._unpacker(trainer, mounts)]
 
     def _unpacker(self, trainer: Raw, mounts: list[Raw]) -> Raw:
-        """The init container that unpacks the code; the last one, so that sidecars already run."""
+        """The init container that unpacks the code; it is the last one: sidecars already run."""
         command = [str(each) for each in trainer.get("command") or ()]
         is_python = command and PYTHON.fullmatch(command[0])
         python = command[:1] if is_python else ["sh", "-c", FIND_PYTHON]
@@ -126,9 +126,9 @@ class Bundle:
 
 
 def digest_of(config_map: Raw) -> str:
-    """SHA-256 of a ConfigMap's content, not from its annotation, which may be wrong.
+    """SHA-256 of a ConfigMap's content, computed because the annotation with it can be wrong.
 
-    The archive is hashed unpacked: two versions of zlib may pack the same files differently.
+    The archive is decompressed first: two versions of zlib can pack the same files differently.
     """
     files = dict(config_map.get("binaryData") or {})
     packed, unpacker = base64.b64decode(files.pop(ARCHIVE, "")), zlib.decompressobj(GZIP)
@@ -157,7 +157,7 @@ def config_map_names(job: Raw) -> set[str]:
 
 
 def is_code_of(config_map: Raw, job: Raw) -> bool:
-    """Whether a ConfigMap was sent as the job's code: the job's volume can name any ConfigMap."""
+    """Whether a ConfigMap has the label of the job's code: the job's volume can name any other."""
     return labels_of(config_map).get(LABEL_CODE_OF) == name_of(job)
 
 
@@ -167,7 +167,9 @@ def _others(holder: Raw, field: str) -> list[Raw]:
 
 
 def _enter(trainer: Raw, has_packages: bool) -> None:
-    """Set the trainer's working directory to the code, and let Python find its packages."""
+    """Let the trainer start in the code's folder and find its packages. Raises Problem if the own
+    settings of the trainer prevent that.
+    """
     folder = str(trainer.setdefault("workingDir", WORKSPACE))
     if PurePosixPath(WORKSPACE) not in (PurePosixPath(folder), *PurePosixPath(folder).parents):
         raise Problem(f"workingDir {folder}: the code is in {WORKSPACE}, so leave it out")

@@ -1,6 +1,7 @@
-"""Which files of a folder are sent: those that git would commit, without those of `.pdjignore`.
+"""Finds the files of a folder to send: those that git would commit, or without git all of them.
 
-Files that may hold a secret are never sent. Only ignored files are left out without an error.
+Files that `.pdjignore` matches and `__pycache__` are left out. Any other file whose name is that of
+a secret, such as `.env`, is an error.
 """
 
 import os
@@ -20,7 +21,7 @@ Say = Callable[[str], None]
 
 
 def find_files(folder: Path, say: Say) -> list[str]:
-    """Paths of the files and links to send, in order. Raises a one-line Problem."""
+    """Paths of the files and links to send, sorted. Raises Problem."""
     if not folder.is_dir():
         raise Usage(f"no such folder: {folder}")
     patterns = read_patterns(folder)
@@ -52,7 +53,7 @@ def _refuse(names: list[str], why: str) -> None:
 
 
 def _of_git(folder: Path, say: Say) -> list[str] | None:
-    """The files of the folder that git would commit; None if it is not in a git work tree."""
+    """The files of the folder that git would commit; None outside of a work tree or without git."""
     if not any((each / ".git").exists() for each in (folder.resolve(), *folder.resolve().parents)):
         return None
     words = ("git", "-c", "core.fsmonitor=false", "-C", str(folder))
@@ -76,8 +77,8 @@ def _of_git(folder: Path, say: Say) -> list[str] | None:
 
 
 def _passes_link(path: Path, links: dict[Path, bool]) -> bool:
-    """Whether the folder is a link or lies behind one. Git still lists the files that were there
-    before, but the link may lead anywhere. `links` caches folders.
+    """Whether the folder, or one that contains it, is now a link. Git still lists the files that
+    were there before, but the link can lead anywhere. `links` caches the answers.
     """
     if path not in links:
         links[path] = path.is_symlink() or _passes_link(path.parent, links)
@@ -85,12 +86,12 @@ def _passes_link(path: Path, links: dict[Path, bool]) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    """Our environment without the variables that point git to another work tree, as in a hook."""
+    """Our environment without GIT_* variables: in a git hook they point to another work tree."""
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
 
 def _walk(folder: Path, below: str, patterns: list[Pattern]) -> Iterator[str]:
-    """Paths of all files and links, and of folders that may be secret, which it does not enter."""
+    """Paths of all files and links, and of secret folders; does not enter these or ignored ones."""
     try:
         entries = sorted(os.scandir(folder / below), key=lambda entry: entry.name)
     except OSError as error:

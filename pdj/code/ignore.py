@@ -1,8 +1,8 @@
 """Patterns of `.pdjignore` and `--include`: a small part of what git allows.
 
-`name` or `*.log` is a file or a folder anywhere; `data/*.csv`, with a slash in it, begins at the
-sent folder; a slash at the end means folders alone. Comments begin with `#`. `!` and `**` are not
-supported.
+`name` or `*.log` matches files and folders anywhere. A pattern with a slash inside, such as
+`data/*.csv`, begins at the sent folder. With a slash at its end, it matches only folders. Comments
+begin with `#`. `!` and `**` are not supported.
 """
 
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ class Pattern:
 
 
 def parse_pattern(text: str, where: str) -> Pattern:
-    """Parse one pattern. Raises Problem for syntax that only git supports."""
+    """Parse one pattern. Raises Problem for `!`, `**`, `..` and a pattern without a name."""
     if text.startswith("!") or "**" in text:
         raise Problem(f"{where}: {text!r}: neither ! nor ** is understood here")
     parts = tuple(part for part in text.split("/") if part not in ("", "."))

@@ -13,19 +13,19 @@ from pdj.errors import Usage
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """`requirements` is a file or its lines. `include` has patterns of files over 1 MiB to send."""
+    """`requirements` is a file or its lines; `include` are patterns of files over 1 MiB to send."""
 
     folder: Path | None
     requirements: Path | Sequence[str] | None = None
     index_url: str = ""
     include: Sequence[str] = ()
     files: Mapping[str, bytes] | None = None
-    """More files, beside those of the folder, by name."""
+    """The content of more files, beside those of the folder, by name."""
 
     def pack(self, note: Callable[[str], None] = lambda _text: None) -> Bundle | None:
-        """Read and pack all of it; None if there is nothing to send.
+        """Read and pack everything; None if there is nothing to send.
 
-        Raises Problem if something cannot be sent, is too large, or has no effect by itself.
+        Raises Problem if something cannot be sent or is too large, Usage if it needs code.
         """
         has_code = self.folder is not None or self.files is not None
         has_packages = has_code and self.requirements is not None
@@ -50,8 +50,8 @@ class Parcel:
         return Bundle(archive, content, place, self.index_url)
 
     def _read(self, names: Container[str]) -> tuple[bytes, str]:
-        """The requirements, and the file's path in a pod; the path is empty if the file is not in
-        the folder. pip reads the file there, because its lines may name other files of the folder.
+        """The requirements, and their path in a pod if they are a file of the folder, otherwise "".
+        pip reads the file at its path, because its lines can name other files of the folder.
         """
         file = self.requirements
         if not isinstance(file, Path):

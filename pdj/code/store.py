@@ -1,7 +1,7 @@
-"""The ConfigMap of a job's code in the cluster: made before the job, then owned by it.
+"""The ConfigMap of a job's code in the cluster: created before the job, then owned by the job.
 
-If the command is killed in between, a ConfigMap without an owner may be left: `settle` makes the
-job that uses it its owner, or deletes it.
+If the command is killed in between, the ConfigMap perhaps has no owner. `delete --orphans` then
+makes the job that uses the ConfigMap its owner, or deletes the ConfigMap.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ Say = Callable[[str], None]
 @contextmanager
 def sent(client: Client, config_map: Raw, say: Say, is_trial: bool = False) -> Iterator[None]:
     """Create the ConfigMap, run the block, which creates the job, and make the job its owner. If
-    the job does not exist afterwards, the ConfigMap is deleted.
+    no job uses the ConfigMap then, delete it. With `is_trial`, the API server only checks it.
     """
     try:
         job = client.find(_job_path(config_map))
@@ -79,7 +79,7 @@ def settle(client: Client, config_map: Raw, say: Say, keep: bool = False) -> boo
 
 
 def find_orphans(client: Client, namespace: str) -> list[Raw]:
-    """ConfigMaps of code that nobody owns."""
+    """ConfigMaps of code without an owner."""
     found, _ = client.list(core_path(namespace, "configmaps"), {"labelSelector": LABEL_CODE_OF})
     return [each for each in found if not each["metadata"].get("ownerReferences")]
 
@@ -97,8 +97,8 @@ def code_of(client: Client, job: Raw) -> Raw:
 
 
 def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
-    """Create the ConfigMap, or reuse one that was left over. One that another object owns is not
-    reused, because it would be deleted with that owner.
+    """Create the ConfigMap, or reuse an equal one. One with another owner is replaced, because it
+    would be deleted with that owner. Raises Problem if other content has this name.
     """
     path = _path(config_map)
     try:

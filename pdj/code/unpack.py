@@ -1,6 +1,7 @@
-"""Unpacks what `--code` has sent, in an init container of the trainer's own image.
+"""Unpacks the code that `--code` has sent, in an init container with the trainer's image.
 
-The file is sent along and runs alone, on any Python from 3.7 on: it imports nothing of ours.
+This file is sent with the code, and runs with the image's Python, 3.7 or later. So it can import
+only the standard library.
 """
 # ruff: noqa: PTH103, PTH117, PTH118, PTH120, PTH123, T201
 
@@ -32,9 +33,9 @@ def unpack(file: BinaryIO, folder: str) -> None:
 def check(members: List[tarfile.TarInfo]) -> None:  # noqa: UP006
     """Raise TarError for a member that is no file or link inside the folder.
 
-    Python's own filter can be evaded (CVE-2025-4517), and before 3.11.4 there is none. Here each
-    name is normalized and unique, no name goes through a link, and no link goes down and up again,
-    so no path leads elsewhere than it says.
+    Python's own filter can be evaded (CVE-2025-4517), and old versions have none. Here each name
+    has to be normalized and unique, no name can pass through a link, and no link can go down and
+    up again. So every path leads where its text says.
     """
     links = {member.name for member in members if member.issym()}
     names: Set[str] = set()  # noqa: UP006
@@ -54,14 +55,14 @@ def check(members: List[tarfile.TarInfo]) -> None:  # noqa: UP006
 
 
 def leads_out(path: str) -> bool:
-    """Whether a path, without following links, leads outside or is longer than a system allows."""
+    """Whether a path, without following links, leads outside or is longer than Linux allows."""
     if len(path) >= MAX_PATH or os.path.isabs(path):
         return True
     return os.path.normpath(path).split("/")[0] == ".."
 
 
 def turns_back(path: str) -> bool:
-    """Whether a path goes up again after it has gone down, perhaps by a link."""
+    """Whether `..` comes after the name of a folder in the path: the folder can be a link."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     return ".." in itertools.dropwhile(lambda part: part == "..", parts)
 
@@ -76,11 +77,11 @@ def passed_links(names: Set[str], links: Set[str]) -> Iterator[str]:  # noqa: UP
 
 
 def install(requirements: str, target: str, folder: str) -> None:
-    """Install packages beside the code, which is where pip starts; ends the process on failure."""
+    """Install packages into `target`; pip runs in `folder`, the code. Exits on failure."""
     if importlib.util.find_spec("pip") is None:
         sys.exit(f"error: {NO_PIP}")
     temporary = os.path.join(target, ".tmp")
-    os.makedirs(temporary, exist_ok=True)  # the root may be read-only
+    os.makedirs(temporary, exist_ok=True)  # the root can be read-only
     words = ["--target", target, "--no-cache-dir", "--disable-pip-version-check", "--no-input"]
     said = ""
     with subprocess.Popen(
@@ -100,8 +101,8 @@ def install(requirements: str, target: str, folder: str) -> None:
 
 
 def main(archive: str, folder: str, *packages: str) -> None:
-    """Unpack an archive into a folder; `packages` are a requirements file and the folder to install
-    to.
+    """Unpack an archive into a folder; `packages`, if given, are a requirements file and the folder
+    to install to. Exits on failure.
     """
     try:
         with open(archive, "rb") as file:

@@ -1,1 +1,1 @@
-"""Output for a terminal; text from others is made harmless first."""
+"""Output for a terminal. Control characters in text from others are escaped."""

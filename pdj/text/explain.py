@@ -1,4 +1,4 @@
-"""Prints a job's explanation."""
+"""Formats a job's explanation as lines of text."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime

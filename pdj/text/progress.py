@@ -70,7 +70,7 @@ def _describe_silence(training: "Training", words: dict[str, str]) -> Iterator[s
 
 
 def describe_in_columns(training: "Training | None") -> tuple[str, str]:
-    """The cells of COLUMNS; `-` for what is unknown."""
+    """The cells of COLUMNS: `-` for no value, `<unknown>` if the log could not be read."""
     if training is None or training.problem:
         return ("<unknown>" if training else "-", "-")
     step, last = training.progress.step, training.progress.last_output_time

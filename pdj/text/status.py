@@ -40,7 +40,7 @@ def draw_job(
     training: "Training | None" = None,
     alone: str = "",
 ) -> list[str]:
-    """The lines of the tree; `alone` says that its workers train by themselves."""
+    """The lines of the tree. `alone` is a sentence if each worker trains by itself, else empty."""
     job = picture.job
     lines = [_head(picture, paint, now)]
     told = headline_condition(job.status)

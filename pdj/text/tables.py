@@ -13,7 +13,7 @@ def table(
     rows: Sequence[Sequence[str]],
     paint: Callable[[int, str], str] = lambda _column, text: text,
 ) -> list[str]:
-    """Lines of aligned columns. `paint` colours a cell that has been padded."""
+    """Lines of aligned columns. `paint` colours a padded cell of the column with this index."""
     if not rows:
         return []
     widths = [max(width(row[at]) for row in rows) for at in range(len(rows[0]))]
@@ -27,14 +27,14 @@ def table(
 
 
 def age(moment: datetime | None, now: datetime) -> str:
-    """`5s`, `3m12s`, `4h`, `12d`: two units where the larger one is small."""
+    """The time since then, such as `5s`, `3m12s`, `4h20m` or `12d`; `-` for None."""
     if moment is None:
         return "-"
     return duration((now - moment).total_seconds())
 
 
 def duration(seconds: float) -> str:
-    """A length of time in its largest units."""
+    """A duration in its largest unit, and in the next smaller one if the number is below 10."""
     left = max(0, int(seconds))
     for at, (unit, size) in enumerate(_UNITS):
         count, rest = divmod(left, size)

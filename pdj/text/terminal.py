@@ -1,6 +1,6 @@
 """Output to a terminal: colours where they are wanted, and no control characters from others.
 
-Names, messages and logs may contain anything. `plain` escapes every character that a terminal would
+Names, messages and logs can contain anything. `plain` escapes every character that a terminal would
 interpret, or that changes the direction of text.
 """
 
@@ -15,7 +15,7 @@ _HARMFUL: Final = re.compile(
 _SHADE = r"(?:0?[0-47]|2[2-47]|[349][0-7]|10[0-7]|[34]9|[34]8;(?:5|2;\d{1,3};\d{1,3});\d{1,3})"
 _COLOUR: Final = re.compile(rf"(\x1b\[(?:{_SHADE}(?:;{_SHADE})*)?m)")
 _OF_BARS: Final = re.compile(r"\x1b\[[0-9]?[AK]")
-"""The escape with which a progress bar above another one redraws itself."""
+"""Escapes of one progress bar above another: move the cursor up, erase the line."""
 COLOURS: Final = {
     "bold": "1",
     "dim": "2",
@@ -38,7 +38,7 @@ BY_PHASE: Final = {
     "Suspended": "magenta",
 }
 COLUMNS, LINES = 80, 24
-"""The size for a terminal that reports none, as in a container or a recorder."""
+"""The size of a terminal that reports none, for example in a container."""
 PODS: Final = ("cyan", "green", "yellow", "magenta", "blue")
 
 
@@ -48,10 +48,9 @@ def plain(text: object) -> str:
 
 
 def log_line(text: str, has_colour: bool = False) -> str:
-    """A line of a log made harmless as by `plain`, with or without its colours. Only the last state
-    of a progress bar is kept.
+    """A line of a log, escaped as by `plain`, with or without its colours.
 
-    A progress bar overwrites itself after each carriage return, but a log keeps every state.
+    A progress bar overwrites itself after each carriage return; only its last state is kept.
     """
     text = _OF_BARS.sub("", text).rstrip("\r").rpartition("\r")[2]
     pieces = _COLOUR.split(text)  # every second one is a colour
@@ -124,7 +123,7 @@ class Screen:
         self.out.flush()
 
     def redraw(self, lines: list[str]) -> None:
-        """Print over the lines drawn last; if the output is no terminal, print below them."""
+        """Print over the lines drawn last, at most a screenful; without a terminal, below them."""
         if self.is_terminal and self._drawn:
             self.out.write(f"\033[{self._drawn}F\033[J")
         height = self.height() if self.is_terminal else len(lines)
