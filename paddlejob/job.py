@@ -65,7 +65,7 @@ class Job:
 
     @property
     def reason(self) -> str:
-        """Why the job is in its phase: one word, then a sentence; empty if there is no reason."""
+        """Why the job is in its phase: one word and a sentence; empty if there is no reason."""
         return _headline(self.raw)
 
     @property

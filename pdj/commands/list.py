@@ -87,7 +87,7 @@ def _row(session: Session, job: Raw) -> tuple[str, ...]:
 
 
 def _progress(session: Session, jobs: list[Raw]) -> list[tuple[str, ...]]:
-    """Read the progress, with one request per running job, a few at a time."""
+    """Read the progress, with a request per running job; prints why a log cannot be read."""
     from pdj.gather.progress import read_trainings  # takes time to import
 
     trainings = read_trainings(session.client, jobs, session.clock)

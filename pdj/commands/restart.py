@@ -109,7 +109,7 @@ def _keep(name: str, text: str) -> str:
 def interrupted_by_signals() -> Iterator[None]:
     """Let SIGTERM, and SIGHUP of a closed terminal, interrupt the block as Ctrl-C does.
 
-    A signal that is ignored or handled already, or comes in another thread, keeps its effect.
+    Signals that are ignored or handled already are left alone. Only the main thread can do this.
     """
     before = {}
     with suppress(ValueError):

@@ -141,7 +141,7 @@ def _list(session: Session, jobs: list[Raw]) -> int:
 def send(session: Session, job: Raw, bundle: Bundle | None) -> Raw:
     """Create a job, after the ConfigMap with its code; returns the job as the cluster has it.
 
-    If the name is taken, raises Problem from AlreadyExists; `replace` deletes that job instead.
+    If the name is taken, raises Problem from AlreadyExists, or with `replace` deletes that job.
     """
     client = session.client
     namespace = session.options.namespace or job["metadata"].get("namespace") or session.namespace
