@@ -38,9 +38,9 @@ def main() -> int:
 def _answer_signals(manager: Manager, log: Log) -> None:
     """Stop on SIGTERM and SIGINT; on SIGUSR1 print the stacks of all threads.
 
-    The signals are blocked in every thread but one, which waits for them. A handler would
-    interrupt the main thread while it may hold locks, and faulthandler's own handler reads the
-    stacks of threads that keep running, which has crashed the process. Waiting also works for
+    The signals are blocked in every thread except one, which waits for them. A handler would
+    interrupt the main thread, perhaps while it holds locks. And faulthandler's own handler reads
+    the stacks of threads that keep running, which has crashed the process. Waiting also works for
     process 1, to which the kernel delivers no signal without a handler.
     """
     signals = {signal.SIGTERM, signal.SIGINT, signal.SIGUSR1}

@@ -1,21 +1,18 @@
-"""How long a loop that keeps failing waits before it tries again.
-
-Pure arithmetic on a clock that is passed in: nothing here sleeps.
-"""
+"""How long a loop that keeps failing waits before it tries again. Nothing here sleeps."""
 
 import random
 
 from kube.clock import Clock
 
 RESET_SECONDS = 120.0
-"""After this long without a failure the pauses start over."""
+"""After this long without a failure, the pauses start with the shortest again."""
 
 
 class Backoff:
     """The pauses of one loop that keeps failing.
 
-    By default they double from 0.8 s to 15 s. Random jitter adds up to the same again, so that many
-    clients do not retry at the same time. For one thread.
+    By default they double from 0.8 s to 15 s. Random jitter adds up to 100 %, so that many clients
+    do not retry at the same time. Not thread-safe.
     """
 
     def __init__(
@@ -28,7 +25,7 @@ class Backoff:
         self._last_at = clock.monotonic()
 
     def reset(self) -> None:
-        """Have the pauses start over."""
+        """Start with the shortest pause again."""
         self._next = self._first
 
     def next_delay(self) -> float:

@@ -1,8 +1,7 @@
 """The TLS of /metrics: a self-signed certificate that is renewed, or files that are reloaded.
 
-The self-signed key never leaves memory. `context` is for the next connection; only the server's
-thread calls it. It never fails after construction: if a certificate cannot be used, the log says
-why and the last one stays.
+The self-signed key never leaves memory. Only the server's thread calls `context`, for each
+connection. If a changed file cannot be used, the log says why, and the last certificate stays.
 """
 
 import os
@@ -25,7 +24,7 @@ RENEWED_BEFORE = timedelta(days=30)
 CLOCK_SKEW = timedelta(hours=1)
 CERTIFICATE_FILE = "tls.crt"
 KEY_FILE = "tls.key"
-"""As in a Secret of type kubernetes.io/tls."""
+"""The names of the files, as in a Secret of type kubernetes.io/tls."""
 MAX_BYTES = 1 << 20
 
 
@@ -51,9 +50,10 @@ class OwnCertificate:
 
 
 class CertificateFiles:
-    """tls.crt and tls.key of a folder. Raises CertificateError if they cannot be used at the start.
+    """TLS with tls.crt and tls.key of a folder. Raises CertificateError if it cannot use them.
 
-    The two small files are read for each connection, to see whether they have changed.
+    The two small files are read for each connection, to see whether they have changed. After the
+    start, errors are only logged.
     """
 
     def __init__(self, folder: str, clock: Clock, log: Log) -> None:
@@ -63,7 +63,7 @@ class CertificateFiles:
         self._pair = self._read()
         self._context, self._ends_at = self._load(*self._pair)
         self._refused = ""
-        """Why the last files were refused; empty if they were not."""
+        """Why the files that were read last were refused; empty if they were not."""
 
     def context(self) -> ssl.SSLContext:
         """The TLS of the next connection."""
@@ -107,7 +107,7 @@ class CertificateFiles:
 
 
 def load_encryption(folder: str, clock: Clock, log: Log) -> Encryption:
-    """TLS from files in a folder, or with a self-signed certificate if there is no folder."""
+    """TLS with the files of a folder, or with a self-signed certificate if `folder` is empty."""
     return CertificateFiles(folder, clock, log).context if folder else OwnCertificate(clock).context
 
 
@@ -120,7 +120,7 @@ def _read(path: Path) -> bytes:
 
 
 def _context_of(chain: bytes) -> ssl.SSLContext:
-    """TLS with this certificate and key. Only files can be loaded, so one is made in memory."""
+    """TLS with this certificate and key. ssl can only load files, so one is made in memory."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     memory = os.memfd_create("certificate", os.MFD_CLOEXEC)

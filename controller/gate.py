@@ -1,10 +1,10 @@
 """Authorizes readers of /metrics: the API server authenticates the token and checks permissions.
 
 It works as in controller-runtime: a TokenReview, then a SubjectAccessReview of `get` on the path.
-Nobody gets through without the API server's approval; 500 means that it could not be reached.
-Verdicts are valid for a minute. The gate has its own threads for this, so the server's thread never
-waits. Tokens that were allowed before are cached separately and checked first, because anybody can
-send unknown tokens.
+Nobody gets through without the API server's approval; a client gets 500 if there was no usable
+answer from it. Verdicts are valid for a minute. The gate's own threads send the reviews, so the
+server's thread never waits. Tokens that were allowed before are cached separately and checked
+first, because anybody can send unknown tokens.
 """
 
 import hashlib
@@ -26,15 +26,15 @@ TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 VERDICT_SECONDS = 60.0
 FAILURE_SECONDS = 1.0
-"""The pause before the same token is checked again, if the API server could not be reached."""
+"""The pause before the same token is checked again after the API server gave no usable answer."""
 ASK_SECONDS = 3.0
-"""After this long a reader gets a 500. The server closes connections only later."""
+"""A client waits this long for its reviews, then gets 500. The HTTP server waits longer."""
 MAX_VERDICTS = 256
-"""The most cached verdicts of each kind. With more tokens, the API server is asked more often."""
+"""The most cached approvals, and the most refusals. With more tokens, there are more reviews."""
 MAX_ASKED = 32
 THREADS = 2
 LOG_SECONDS = 10.0
-"""The time between two log lines about refusals: anybody may send tokens."""
+"""The least time between two log lines about refusals, because anybody can send tokens."""
 _MAX_WHY = 300
 
 
@@ -45,7 +45,7 @@ def _refusal(status: HTTPStatus, why: str) -> Answer:
 
 
 ALLOWED = Answer(HTTPStatus.OK, b"")
-"""The verdict on those who may read; any other verdict is sent as the answer."""
+"""The verdict for clients that are allowed to read; any other verdict is sent as the answer."""
 NO_TOKEN = _refusal(HTTPStatus.UNAUTHORIZED, "a bearer token is needed")
 NOT_ASKED = _refusal(
     HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -57,7 +57,7 @@ ENDING = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "the operator is shutting down
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """Whether the owner of this token may get this path. `key` is the digest of both."""
+    """Is the owner of this token allowed to get this path? `key` is the digest of both."""
 
     key: bytes
     token: str = field(repr=False)
@@ -73,7 +73,7 @@ class Gate:
         self._log = log
         self._logged_at = float("-inf")
         self._lock = threading.Lock()
-        """Guards all below but the questions. The keys are digests, so that no token is kept."""
+        """Guards all below except _questions. The keys are digests, so no token is cached."""
         self._refused: TLRUCache[bytes, Answer] = TLRUCache(MAX_VERDICTS, _end, clock.monotonic)
         self._readers: LRUCache[bytes, float] = LRUCache(MAX_VERDICTS)
         """Readers whose latest verdict is ALLOWED, and until when it is valid."""
@@ -84,7 +84,7 @@ class Gate:
         """The questions, each with its priority and a number that keeps the order."""
 
     def guard(self, path: str, route: Route) -> Route:
-        """The same route, only for clients that may `get` its path."""
+        """The same route, only for clients that are allowed to `get` its path."""
 
         def answer(request: Request) -> Answer | None:
             scheme, _, token = request.header("authorization").partition(" ")
@@ -95,12 +95,12 @@ class Gate:
         return answer
 
     def start(self) -> None:
-        """Start the threads that ask. They are daemons: the process does not wait for them."""
+        """Start the threads that send reviews. The process does not wait for their end."""
         for number in range(THREADS):
             threading.Thread(target=self._answer_all, name=f"review_{number}", daemon=True).start()
 
     def close(self) -> None:
-        """End the threads, without waiting for them: the API server may hang."""
+        """Stop the threads without waiting for them, because the API server can hang."""
         with self._lock:
             self._is_closed = True
         for _ in range(THREADS):
@@ -143,7 +143,7 @@ class Gate:
     def _ask(self, question: _Question) -> Answer:
         try:
             return self._review(question.token, question.path)
-        except Exception as error:  # no answer, or a malformed one: the thread has to go on
+        except Exception as error:  # no answer, or a malformed one; the thread must continue
             self._tell("metrics_reader_not_judged", error=str(error))
             return NOT_ASKED
 
@@ -163,7 +163,7 @@ class Gate:
         return ALLOWED
 
     def _tell(self, event: str, **values: object) -> None:
-        """Log a warning, unless one was logged a moment ago."""
+        """Log a warning, unless one was logged less than LOG_SECONDS ago."""
         now = self._clock.monotonic()
         if now - self._logged_at >= LOG_SECONDS:
             self._logged_at = now

@@ -2,8 +2,8 @@
 
 Each address has its own server and thread. Anybody in the cluster can connect, so a server limits
 everything: connections, bytes of a request, and seconds for a request and its answer.
-Nothing in it blocks, not even a TLS handshake. When it is full, it drops the connection
-that has waited longest, so a probe gets through despite any number of slow clients.
+Nothing in it blocks, not even a TLS handshake. When it is full, it closes the oldest connection
+that has not sent its request, so a probe gets through despite any number of slow clients.
 """
 
 import re
@@ -23,15 +23,15 @@ MAX_CONNECTIONS = 32
 MAX_HEAD_BYTES = 8192
 """The most bytes of a request's first line and headers."""
 REQUEST_SECONDS = 5.0
-"""The time from the connection to the end of the answer, even while the client still sends."""
+"""A connection is closed after this time, even while a request or an answer is being sent."""
 GRACE_SECONDS = 0.002
-"""A connection younger than this is not closed to make room: its request may be on the way."""
+"""A younger connection is not closed for a new one: its request is perhaps on the way."""
 DISABLED = "0"
 _BACKLOG = 4096
-"""The listen queue. If it is full, a client's kernel retries a second later: late for a probe."""
+"""The listen queue. If it is full, a client's kernel retries after 1 s, too late for a probe."""
 _POLL_SECONDS = 0.1
 _PENDING_POLL_SECONDS = 0.01
-"""How often a route that has no answer yet is asked again."""
+"""How often a route that has no answer yet is called again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A GET as routes see it: its raw headers."""
+    """A GET request; `head` is its first line and its headers, as they were sent."""
 
     head: str
 
     def header(self, name: str) -> str:
-        """The value of the first header of this name, in lower case; empty without one."""
+        """The value of the first header with this name, in any case; empty if there is none."""
         found = re.search(rf"^{name}:(.*)$", self.head, re.IGNORECASE | re.MULTILINE)
         return found[1].strip() if found else ""
 
@@ -63,7 +63,7 @@ Encryption = Callable[[], ssl.SSLContext]
 
 
 def check(problems: Callable[[], list[str]]) -> Route:
-    """A route that says ok, or 503 with one problem per line."""
+    """A route that answers 200 with `ok`, or 503 with one problem per line."""
 
     def answer(_request: Request) -> Answer:
         found = problems()
@@ -120,7 +120,7 @@ class _Connection:
 
 
 class HealthServer:
-    """One address and its routes, in TLS where `encryption` is given.
+    """One address and its routes, with TLS if `encryption` is given.
 
     Binds on construction, so a taken port fails the start: raises OSError with the address.
     """
@@ -148,7 +148,7 @@ class HealthServer:
 
     @property
     def port(self) -> int:
-        """The port that it listens on; if 0 was asked for, the one that the system chose."""
+        """The port that it listens on; if the address has port 0, the one that the system chose."""
         return int(self._listener.getsockname()[1])
 
     def run(self) -> None:
@@ -160,11 +160,11 @@ class HealthServer:
         self._listener.close()
 
     def stop(self) -> None:
-        """End the serving."""
+        """Make `run` close everything and return."""
         self._stop.set()
 
     def _serve(self) -> None:
-        """Wait briefly for connections that can continue, and advance them."""
+        """Wait briefly for connections that can continue, advance them, and accept a new one."""
         ready = self._wait_for_any()
         # Read before any is closed: the system reuses the numbers of closed descriptors.
         can_accept = self._listener.fileno() in ready
@@ -203,7 +203,7 @@ class HealthServer:
                 self._connections.append(_Connection(opened, self._clock.monotonic()))
                 unless_kept.pop_all()
         except Exception:
-            # The client is gone; or no descriptor or memory is left, and poll would not wait.
+            # The client is gone, or no descriptor or memory is left; then poll would not wait.
             self._clock.wait(self._stop, GRACE_SECONDS)
 
     def _encrypt(self, accepted: socket.socket) -> socket.socket:
@@ -251,7 +251,7 @@ def _respond(head: bytes, routes: dict[str, Route]) -> bytes:
         return _refuse(HTTPStatus.METHOD_NOT_ALLOWED)
     try:
         answer = route(Request(head.decode("latin-1")))
-    except Exception as error:  # a fault of ours must not end the thread, and with it the process
+    except Exception as error:  # a bug in a route must not end the thread and, with it, the process
         answer = Answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error!r}\n".encode())
     return _encode(answer) if answer else b""
 

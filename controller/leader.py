@@ -1,18 +1,18 @@
 """Leader election by a Lease: only one of several operators writes.
 
 Times are durations on this process's monotonic clock; the timestamps in the Lease are only for
-people. A lease counts as expired when this process has seen no change of it for its duration less a
-margin. Anyone who can write the lease can write any duration, so a minute without a change is
-always enough.
+people. A lease counts as expired when this process has seen no change in it for its duration, minus
+a margin. A duration above one minute counts as one minute, because anyone who can write the lease
+can write any duration.
 
     0 s            10 s                13 s to 15 s
     renewed ──────> renew deadline ────> another may lead
              writes  writes refused, this process ends
 
-A renewal counts from when it was sent. Writes stop at the deadline, and one that is under way then
-times out before the expiry. Once writes have stopped they never start again in this process: no
-renewal is sent any more, and a late answer to an earlier one is ignored. One thread runs the
-election; any may ask `write_seconds`.
+A renewal counts from when it was sent. Writes stop at the deadline, and a write in progress then
+times out before the lease expires. After writes have stopped, they never start again in this
+process: it sends no more renewals, and ignores a late answer to an earlier renewal. One thread runs
+the election; any thread can call `write_seconds`.
 """
 
 import random
@@ -35,17 +35,18 @@ RENEW_DEADLINE_SECONDS = 10.0
 RENEW_PERIOD_SECONDS = 2.0
 MAX_LEASE_SECONDS = 60.0
 TAKEOVER_SECONDS = 10.0
-"""Nobody counts as leading once a lease has been expired for this long."""
+"""After a lease has been expired for this long, nobody counts as the leader."""
 MAX_TRANSITIONS = 2**31 - 1
 """The API server refuses a higher number: the field is an int32."""
 STANDBY_PERIOD_SECONDS = 1.0
-"""Bounds how long a released lease lies free."""
+"""How often a standby reads the lease; it acquires a released one at the next read."""
 PATIENCE_MARGIN_SECONDS = 2.0
-"""A standby sees a renewal up to a period late, so it waits this much less than the lease lasts, in
-order to lead within the lease's duration after a kill. The leader has stopped writing long before.
+"""A lease counts as expired this much before its duration is over. A standby sees a renewal up to
+a period late, and must still lead within that duration after the leader was killed. A leader that
+cannot renew has stopped writing before.
 """
 REQUEST_TIMEOUT_SECONDS = 3.0
-"""The timeout of a request, so that a hung one leaves time for another before the deadline."""
+"""The timeout of a request. After one that hangs, there is time for another before the deadline."""
 RELEASE_SECONDS = 5.0
 """How long a failed release is retried; without it, a successor waits until the lease expires."""
 RELEASE_PERIOD_SECONDS = 0.5
@@ -53,7 +54,7 @@ RELEASE_PERIOD_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The lease, and the name of the process that wants it."""
+    """The lease, and a unique name of the process that wants it."""
 
     namespace: str
     name: str
@@ -87,11 +88,11 @@ class LeaderElector:
         self._lease: Raw = {}
         self._seen_version = ""
         self._expires_at = float("inf")
-        """Infinite until the election begins: until then somebody may lead."""
+        """Infinite before the election begins: until then, another process counts as leader."""
         self._metrics.set_leader(candidate.name, False)
 
     def write_seconds(self) -> float:
-        """Seconds for which this process may still write; 0 or less if it has to stop."""
+        """Seconds for which this process is still allowed to write; 0 or less: it is not."""
         with self._lock:
             if self._renewed_at is None:
                 return 0.0
@@ -99,7 +100,7 @@ class LeaderElector:
 
     @property
     def is_led(self) -> bool:
-        """Whether any process leads, as far as this one can see."""
+        """Whether any process leads, as far as we can see. True before the election begins."""
         return self.acquired.is_set() or self._seconds_to_expiry() > -TAKEOVER_SECONDS
 
     def run(self) -> None:
@@ -108,7 +109,7 @@ class LeaderElector:
         while not self._stop.is_set() and not self._attempt():
             self._clock.wait(self._stop, self._standby_seconds())
         if self._stop.is_set() and self._renewed_at is None:
-            self._release()  # it may be ours: the answer to a write may have been lost
+            self._release()  # perhaps it is ours, and the answer to our write was lost
             return
         self._log.info("leading", identity=self._me.identity)
         self._metrics.set_leader(self._me.name, True)
@@ -123,13 +124,13 @@ class LeaderElector:
         self._release()
 
     def stop(self) -> None:
-        """Release the lease and end; the caller must make sure that nothing writes any more."""
+        """Make `run` release the lease and return. The caller has ended all writes before."""
         self._stop.set()
 
     def _keep(self) -> bool:
-        """Renew, unless writes have stopped; returns whether we still lead, even if that failed."""
+        """Renew, unless writes have stopped; returns whether we still lead, even if it failed."""
         if self.write_seconds() <= 0:
-            return False  # and nothing is sent: it would hold up the next leader
+            return False  # nothing is sent: a late renewal would delay the next leader
         return self._attempt() or (not self._is_anothers() and self.write_seconds() > 0)
 
     def _attempt(self) -> bool:
@@ -154,7 +155,7 @@ class LeaderElector:
         return self._note_renewal(started)
 
     def _note_renewal(self, sent_at: float) -> bool:
-        """Record a renewal; returns whether it came before writes stopped."""
+        """Record a renewal; returns False if writes have stopped meanwhile."""
         with self._lock:
             held_since = sent_at if self._renewed_at is None else self._renewed_at
             if self._clock.monotonic() >= held_since + RENEW_DEADLINE_SECONDS:

@@ -3,8 +3,8 @@
 JSON in a cluster, columns in a terminal. The logger is built here and passed on. Only one thing is
 global: warnings that libraries send to the standard logging module are forwarded to it.
 
-Values are cut to a maximum size, because an API server's message may repeat a whole object. A
-warning that repeats is counted and not written, for a minute.
+Values are cut to a maximum size, because an API server's message can repeat a whole object. A
+warning that repeats within a minute is only counted.
 """
 
 import json
@@ -31,7 +31,7 @@ REPEAT_SECONDS = 60.0
 MAX_WARNINGS = 1000
 """How many warnings are remembered."""
 VARYING = {"pass_id", "retry_after_seconds"}
-"""The keys that differ between two equal warnings."""
+"""The keys that are ignored when two warnings are compared."""
 _MOST_BYTES_PER_CHARACTER = 12
 """The most bytes of one character in ASCII JSON: two escaped surrogates."""
 
@@ -41,7 +41,7 @@ Log = structlog.typing.FilteringBoundLogger
 def build_log(
     format_: str, level: str, stream: TextIO = sys.stderr, clock: Clock | None = None
 ) -> Log:
-    """A logger that writes to the stream. `auto` means JSON inside a cluster, else text."""
+    """A logger that writes to the stream. `auto` means JSON in a pod, else text."""
     is_json = format_ == "json" or (format_ == "auto" and "KUBERNETES_SERVICE_HOST" in os.environ)
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
@@ -67,12 +67,12 @@ def build_log(
 
 
 class _Repeats:
-    """Drops a warning that repeats; when it is written again, it says how often it was dropped."""
+    """Drops repeated warnings for a minute; the next one says how many were dropped."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock, self._lock = clock, threading.Lock()
         self._seen: LRUCache[int, tuple[float, int]] = LRUCache(MAX_WARNINGS)
-        """When a warning was written, and how often it was dropped since, by its hash."""
+        """By a warning's hash: when it was last written, and how often it was dropped since."""
 
     def count(self, _log: Any, method: str, event: structlog.typing.EventDict) -> Any:
         if method != "warning":
@@ -98,7 +98,7 @@ def _bound_values(_log: Any, _method: str, event: structlog.typing.EventDict) ->
 
 
 def _escape_controls(_log: Any, _method: str, event: structlog.typing.EventDict) -> Any:
-    """Escape control characters: a terminal would obey those of a tenant. JSON has none."""
+    """Escape control characters: a terminal would obey those of a tenant. JSON contains none."""
     return {
         key: "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in str(value))
         for key, value in event.items()

@@ -1,7 +1,7 @@
 """Builds all parts, starts them in order, and stops them in order.
 
-ARCHITECTURE.md has a drawing of it. One object per process. The main thread calls `run`, which
-returns the exit code; any thread may call `stop`.
+ARCHITECTURE.md has a drawing of the parts. A process has one Manager. The main thread calls `run`,
+which returns the exit code; any thread can call `stop`.
 """
 
 import os
@@ -51,13 +51,14 @@ SYNC_SECONDS = 120.0
 CATCH_UP_SECONDS = 60.0
 """A new leader's caches must become as new as its lease within this time, or the process ends."""
 DRAIN_SECONDS = 20.0
-"""How long passes under way may take at the end; below a pod's usual grace of 30 s."""
+"""How long the shutdown waits for passes in progress. All its waits together take less than the
+usual grace period of a pod, 30 s."""
 ENDED_SPREAD_SECONDS = 30.0
-"""There may be thousands of ended jobs: their first passes are spread over this."""
+"""The first passes of ended jobs, which can be thousands, are spread over this time."""
 EVENTS_SECONDS = 0.5
-"""Time for the Events that are still to be sent; a successor waits meanwhile."""
+"""How long the shutdown waits for buffered Events; the next leader waits meanwhile."""
 JOIN_SECONDS = 8.5
-"""Time for the last try to release the lease."""
+"""How long the shutdown waits for the threads to end; releasing the lease takes longest."""
 CLOCK_LOG_SECONDS = 60.0
 EXIT_FAILED = 1
 _POLL_SECONDS = 0.05
@@ -75,7 +76,7 @@ class Foundation:
 
 
 class Manager:
-    """The operator. `die` ends the process at once, when a thread or the lease is lost."""
+    """The operator. `die` ends the process at once, if a thread ends or the lease is lost."""
 
     def __init__(
         self,
@@ -101,7 +102,7 @@ class Manager:
         self._servers = self._build_servers()
 
     def run(self) -> int:
-        """Start everything, wait for `stop`, end everything; returns the process's exit code."""
+        """Start everything, wait for `stop`, end everything; returns 1 if it could not start."""
         has_started = self._start()
         if has_started:
             self._watch_clock()
@@ -109,11 +110,11 @@ class Manager:
         return 0 if has_started or self._stop.is_set() else EXIT_FAILED
 
     def _start(self) -> bool:
-        """Start everything in order; False if something is not ready in time or a stop comes."""
+        """Start everything in order; False if a cache is not ready in time or before a stop."""
         options, threads = self._base.options, self._threads
         self._base.metrics.jobs.preset(FAILURE_REASONS, ATTEMPT_ENDS)
         store, now, leads = self._store, self._base.clock.now, self._leads
-        # The leader alone, or a sum over all replicas would count each job more than once.
+        # Only the leader counts: a sum over all replicas would count each job several times.
         self._base.metrics.count_state(lambda: take_census(store, now()) if leads() else Census())
         if options.metrics_by_namespace:
             self._base.metrics.count_namespaces(
@@ -122,13 +123,13 @@ class Manager:
         self._base.metrics.client.watch_clock(lambda: self._base.clock.ahead().total_seconds())
         if self._gate is not None:
             self._gate.start()
-        # Health first: a kubelet asks while the caches still fill.
+        # Health first: the kubelet probes while the caches still fill.
         for server in self._servers:
             threads.start(f"serve-{server.port}", server.run)
         self._watches.start(threads.start)
         if not self._wait_for_caches():
             return False
-        # After the caches: a standby has them warm, and works the moment it leads.
+        # After the caches: a standby has full ones, and as leader only lists the jobs again.
         if self._elector is not None:
             threads.start("elect", self._elector.run)
             self._wait_until(self._elector.acquired.is_set)
@@ -142,7 +143,7 @@ class Manager:
             for number in range(_threads(options.workers)):
                 threads.start(f"worker-{number}", self._worker.run)
             if self._log_reader is not None:
-                self._log_reader.queue.open()  # or the readers would find it closed, and end
+                self._log_reader.queue.open()  # else the readers end: `get` returns None
                 threads.start("watch-logs", self._log_reader.watch)
                 for number in range(READERS):
                     threads.start(f"logs-{number}", self._log_reader.run)
@@ -150,7 +151,7 @@ class Manager:
         return True
 
     def stop(self) -> None:
-        """Begin the end; `run` returns when it is over. A signal handler may call."""
+        """Start the shutdown; `run` returns when it is complete. Any thread can call this."""
         self._stop.set()
 
     def _end(self) -> None:
@@ -180,7 +181,7 @@ class Manager:
         self._base.log.info("stopped", threads_left=left)
 
     def _add_all_jobs(self) -> None:
-        """Open the queue and add every job; the ended ones are spread out over a while."""
+        """Open the queue and add every job, an ended one after a random part of the spread."""
         self._queue.open()
         for key, facts in self._store.facts(PADDLE_JOB):
             has_ended = facts.phase in TERMINAL_PHASES
@@ -188,7 +189,7 @@ class Manager:
             self._queue.add_after(key, seconds)
 
     def _wait_for_caches(self) -> bool:
-        """Whether every cache is full before the deadline, and before a stop."""
+        """Wait until every cache is full; returns False after SYNC_SECONDS or on a stop."""
         full = self._wait_until(self._watches.are_full, SYNC_SECONDS)
         empty = self._watches.empty()
         if not full and not self._stop.is_set():
@@ -198,7 +199,7 @@ class Manager:
         return full
 
     def _catch_up(self) -> bool:
-        """Wait until every cache is as new as the lease; returns False if that takes too long."""
+        """Wait until every cache is as new as the lease; returns False if late, or on a stop."""
         started = self._base.clock.monotonic()
         self._watches.list_again()
 
@@ -215,7 +216,7 @@ class Manager:
         return is_current
 
     def _watch_clock(self) -> None:
-        """Wait for the stop, and log each minute that this machine's clock is off."""
+        """Wait for `stop`; while this machine's clock differs from the API server's, log it."""
         while True:
             ahead = self._base.clock.ahead()
             if abs(ahead) > MAX_DIFFERENCE:
@@ -308,8 +309,8 @@ class Manager:
             complaints=TokenBucket(LOG_RATE, 1, base.clock),
             clock=base.clock,
             log=base.log,
-            # Not in the metrics, because logs usually wait for the pace. One thread is for
-            # namespaces that have none, because a tenant's nodes may hang.
+            # Its metrics are not exposed, because jobs usually wait for the rate limit there. One
+            # thread is kept for namespaces that have none, because one tenant's nodes can hang.
             queue=WorkQueue(base.clock, QueueMetrics(CollectorRegistry()), READERS - 1),
             nodes=NodeRests(base.clock),
         )
@@ -328,7 +329,7 @@ class Manager:
         routes: dict[str, dict[str, Route]] = {options.health_probe_bind_address: health}
         metrics, encryption = exposition(base.metrics), None
         if self._gate is not None:
-            # Imported only here, because its cryptography takes 10 MB.
+            # Imported only here, because the package cryptography takes 10 MB of memory.
             from controller.certificates import load_encryption
 
             metrics = self._gate.guard("/metrics", metrics)
@@ -356,5 +357,5 @@ class Manager:
 
 
 def _threads(workers: int) -> int:
-    """The workers that any namespace can use, plus half as many for namespaces that have none."""
+    """The worker threads: half as many more, for namespaces without one at work."""
     return workers + max(1, workers // 2)

@@ -1,4 +1,4 @@
-"""The command line. Every flag is also an environment variable: --log-level, PADDLEJOB_LOG_LEVEL.
+"""The command line. Each flag also has an environment variable, such as PADDLEJOB_LOG_LEVEL.
 
 A flag on the command line overrides its variable, and the variable overrides the default.
 """
@@ -25,13 +25,13 @@ REVISION = "PADDLEJOB_OPERATOR_REVISION"
 FOREIGN_VARIABLES = frozenset({"PADDLEJOB_E2E", "PADDLEJOB_MANUALS"})
 """Variables of the tests, which start operators with their own environment."""
 SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_.+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?$")
-"""Variables that the kubelet sets for each Service of the namespace, such as paddlejob-metrics."""
+"""The kubelet sets such variables for each Service of the namespace, as for paddlejob-metrics."""
 MAX_WORKERS = 256
-"""Each worker is a thread with a connection: more would only wait for one another."""
+"""Each worker is a thread with a connection; more would only wait for each other."""
 MAX_READS = 100
-"""The most log reads per second: more are of no use, and load kubelets and the API server."""
+"""The most log reads per second; more would only load the kubelets and the API server."""
 _Parse = Callable[[str], Any]
-"""Reads a flag's value. Raises ValueError, which says what is wrong with it."""
+"""Reads the text of a flag. Raises ValueError, which says what is wrong with the text."""
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
@@ -59,16 +59,17 @@ class Options:
     def lease_name(self) -> str:
         """Operators with the same scope contend for the same lease; others do not.
 
-        With an ID, those with the same ID contend: the scope can then change without two leaders.
+        With --leader-election-id, operators with the same ID contend, whatever their scopes. The
+        scope can then change without two leaders.
         """
         scope = ",".join(sorted(self.namespaces)) or "all"
-        if len(self.namespaces) > 1:  # their names may be longer together than a name may be
+        if len(self.namespaces) > 1:  # together, the names can be too long for a name
             scope = f"list-{hashlib.sha256(scope.encode()).hexdigest()[:10]}"
         return f"paddlejob-operator-{self.leader_election_id or scope}"
 
 
 def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Options:
-    """The options of a command line. Prints usage and exits on a wrong one."""
+    """The options of a command line. If it is wrong, prints the usage and exits."""
     parser = build_parser(environment)
     found = vars(parser.parse_args(arguments))
     _check_variables(parser, environment)
@@ -89,7 +90,7 @@ def _add(
     parse: _Parse = str,
     **more: Any,
 ) -> None:
-    """Add a flag. If its parser refuses the value of a variable, the error names the variable."""
+    """Add a flag. If `parse` refuses the value of its variable, the error names the variable."""
     variable = _variable(name)
     value = environment.get(variable)
 
@@ -106,7 +107,7 @@ def _add(
 
 
 def known_variables() -> frozenset[str]:
-    """The operator's own environment variables: one for each flag, and the image's."""
+    """The operator's own environment variables: one for each flag, and the revision."""
     flags = {action.option_strings[-1] for action in build_parser({})._actions}
     return frozenset({REVISION, *map(_variable, flags - {"--help", "--version"})})
 
@@ -125,7 +126,7 @@ def _check_variables(parser: argparse.ArgumentParser, environment: Mapping[str, 
 
 
 def revision(environment: Mapping[str, str] = os.environ) -> str:
-    """The commit that the image was built from, which sets it in its environment."""
+    """The commit that the image was built from; the image sets the variable."""
     return environment.get(REVISION) or "unknown"
 
 
@@ -138,7 +139,7 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=version)
     add = partial(_add, parser, environment)
     add("namespace", "", "watch this namespace only, or these: A,B; empty: all", _namespaces)
-    server = "file with the address and credentials of the API server"
+    server = "kubeconfig file; empty: the pod's service account, outside a pod ~/.kube/config"
     add("kubeconfig", environment.get("KUBECONFIG", ""), server)
     add("workers", "8", "the most jobs of one namespace reconciled at once", _workers)
     add("metrics-bind-address", ":8080", "address of /metrics; 0: none", _address)
@@ -255,7 +256,7 @@ def _workers(text: str) -> int:
 
 
 def _namespaces(text: str) -> tuple[str, ...]:
-    """Each name once. An empty name among others is a mistake, and must not mean all of them."""
+    """Each name once; empty text means all namespaces. An empty name among others is an error."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(","))) if text else ()
     if "" in names:
         raise ValueError(f"{text!r} has an empty name in it")

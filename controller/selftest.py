@@ -1,7 +1,8 @@
 """`python -m controller.selftest`, for `helm test`: can an operator with these flags work?
 
-It takes the operator's flags and account, and changes nothing. The exit code is 1 if the CRD is not
-served, jobs cannot be read, or nobody renews the lease.
+It takes the operator's flags, runs with its service account, and changes nothing. The exit code is
+1 if a check fails: the CRD is not served, jobs cannot be read or, with --leader-elect, nobody
+renews the lease.
 """
 
 import sys
@@ -18,7 +19,7 @@ from kube.errors import ApiError
 from kube.http import Timeouts
 
 LEASE_WAIT_SECONDS = 60.0
-"""Replacing a leader that has died takes less time."""
+"""How long to wait for a renewal; a leader that has died is replaced in less time."""
 POLL_SECONDS = 1.0
 
 
@@ -27,7 +28,7 @@ class Failed(Exception):
 
 
 def main() -> int:
-    """Print a line for each check that passes, and for the first one that fails."""
+    """Print a line for each check, until one fails; returns the exit code."""
     options, clock = parse_options(sys.argv[1:]), Clock()
     timeouts = Timeouts(CONNECT_TIMEOUT_SECONDS, READ_TIMEOUT_SECONDS)
     try:
@@ -42,7 +43,7 @@ def main() -> int:
 
 
 def checks(client: Client, options: Options, clock: Clock) -> Iterator[str]:
-    """Run the checks; yields a line for each that passes. Raises Failed."""
+    """Run the checks; yields a line for each that passes. Raises Failed for the first other one."""
     for namespace in options.namespaces or ("",):
         where = namespace or "all namespaces"
         try:

@@ -33,7 +33,7 @@ def take_census(store: Store, now: datetime) -> Census:
 
 
 def take_namespace_census(store: Store, now: datetime) -> NamespaceCensus:
-    """Count the jobs and accelerators of each namespace, without zeros."""
+    """Count the jobs and accelerators of each namespace; namespaces without any are left out."""
     phases = frozenset(map(str, Phase))
     jobs: Counter[tuple[str, str]] = Counter()
     gpus: Counter[tuple[str, str]] = Counter()
@@ -49,13 +49,13 @@ def take_namespace_census(store: Store, now: datetime) -> NamespaceCensus:
 
 
 def _wait_of(facts: Facts) -> tuple[str, str]:
-    """The mode and reason of a wait; two empty strings if no operator writes such a reason."""
+    """The mode and reason of a wait; two empty strings if the reason is unknown."""
     key = (facts.group, facts.waits_for)
     return key if key in _KNOWN_WAITS else ("", "")
 
 
 def _seconds_since(text: str, now: datetime) -> float:
-    """Seconds since this time; 0 if no operator can have written it."""
+    """Seconds since this time; 0 if the text is not a time."""
     try:
         since = parse_time(text)
         return (now - since).total_seconds() if since else 0.0
@@ -66,7 +66,7 @@ def _seconds_since(text: str, now: datetime) -> float:
 def _count(
     all_facts: list[Facts], phases: Iterable[str], groups: Iterable[str]
 ) -> dict[tuple[str, str], int]:
-    """Count by phase and group. Text that users can write must not become a label value."""
+    """Count by phase and group. An unknown one counts as empty: users can write any text there."""
     known_phases, known_groups = [*map(str, phases)], [*map(str, groups)]
     counts = Counter({(phase, group): 0 for phase in known_phases for group in known_groups})
     for facts in all_facts:

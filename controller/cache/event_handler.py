@@ -1,7 +1,7 @@
 """Applies watch events to the store and the queue.
 
-An event first changes the store, then adds the key of the job that it concerns. The queue
-decides when the job gets its pass. One thread per kind.
+An event first changes the store, then adds the key of its job to the queue, which decides when the
+job gets its pass. Each watch has its own handler and thread.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ from kube.parsing import Unreadable
 
 @dataclass(frozen=True, slots=True)
 class EventHandler:
-    """Handles one kind, in all namespaces if `namespace` is empty. `wake` adds a job to the queue.
+    """Handles one kind, in all namespaces if `namespace` is empty. `wake` adds a key to the queue.
 
     `awaiting` returns the jobs that wait until the store shows their writes of a kind.
     """
@@ -29,16 +29,16 @@ class EventHandler:
     awaiting: Callable[[Resource], Iterable[Key]] = lambda _: ()
 
     def pack(self, obj: Raw) -> Entry:
-        """The part of an object that the store keeps. A malformed object may raise anything."""
+        """The part of an object that the store keeps. Raises any exception for a malformed object."""
         if isinstance(obj, Unreadable):
             raise ValueError("it cannot be decoded")
         return pack(self.resource, trim(self.resource, obj), self.store.accelerators)
 
     def replace(self, entries: list[Entry], version: str) -> None:
-        """Handle a full list."""
+        """Store a full list, and wake the jobs of all objects that are gone, new or changed."""
         for entry in self.store.replace(self.resource, entries, version, self.namespace):
             self._wake(entry)
-        # A child that was created and deleted between two lists is in neither.
+        # They do not wait in vain for a child that was created and deleted between two lists.
         for job in self.awaiting(self.resource):
             self.wake(job)
 
@@ -70,10 +70,10 @@ class EventHandler:
         if self.resource is PADDLE_JOB:
             self.wake(entry.key)
             return
-        # A user's own PodGroup has no owner; it belongs to the job by its name.
+        # A user's own PodGroup has no owner; it belongs to the job of the same name.
         named = entry.key if self.resource is VOLCANO_POD_GROUP else None
         job = entry.owner.key if entry.owner else named
-        # No pass for a job that the store does not have. If it was deleted, thousands of its pods
-        # may still send events; if it is new, its own event wakes it.
+        # No pass for a job that the store does not have. If it was deleted, its pods, which can be
+        # thousands, still cause events. If it is new, its own event wakes it.
         if job is not None and self.store.entry(PADDLE_JOB, job):
             self.wake(job)

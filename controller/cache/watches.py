@@ -1,11 +1,11 @@
-"""All watches of the operator: a reflector for each kind, in all namespaces or in each one listed.
+"""All watches of the operator: a reflector for each kind, for all namespaces or for each given one.
 
-Listed namespaces do not hold up each other. One that does not exist yet and one without the
-operator's Role look the same from here: both are refused. The others go on without it, and
-`problems` names it until it can be read. In each namespace, jobs are listed only after everything
-else, so that no pass decides about a job whose pods it cannot see.
+If there are several namespaces, none delays the others. The API server refuses the watches of a
+namespace that does not exist yet, and of one without the operator's Role. The others work without
+it, and `problems` names it until it can be read. In each of several namespaces, jobs are listed
+after everything else, so that no pass decides about a job whose pods it cannot see.
 
-Built once; the manager calls `start` and `stop`, any thread may call the rest.
+The manager's thread calls `start`, `list_again` and `stop`; any thread can call the rest.
 """
 
 import threading
@@ -30,7 +30,7 @@ _POLL_SECONDS = 0.05
 
 Build = Callable[[Resource, Scope], Reflector]
 _Group = dict[Resource, Reflector]
-"""The watches of one namespace, or of all."""
+"""The watches of one namespace, or those for all."""
 
 
 class Watches:
@@ -52,22 +52,22 @@ class Watches:
                 start_thread(f"watch-{self._name(reflector)}", run)
 
     def stop(self) -> None:
-        """End all."""
+        """Stop all watches."""
         self._stop.set()
         for reflector in self._all():
             reflector.stop()
 
     def are_full(self) -> bool:
-        """Whether passes can begin: everything is listed, except in namespaces that are refused."""
+        """Whether all is listed; of several namespaces, only in those not refused, at least one."""
         return self._are_all(lambda reflector: reflector.has_listed)
 
     def list_again(self) -> None:
-        """List the jobs again; `are_current` says when that is done.
+        """List the jobs again, with Kueue also Workloads and pods. Then wait for `are_current`.
 
-        Only the jobs: a status is written before its pods change, so a pass can act on a fresh job
-        with old children, but not on an old job with fresh children. With Kueue, the Workloads and
-        pods are listed too: a job with fresh pods and an old Workload would seem to have lost its
-        quota, and one whose pods are not shown yet would give it back while they run.
+        Without Kueue the jobs are enough. A status is written before its pods change, so a pass can
+        act on a fresh job with old children, but not on an old job with fresh children. With Kueue,
+        a job with fresh pods and an old Workload would seem to have lost its quota. A job whose
+        pods are not shown yet would give its quota back while they run.
         """
         for group in self._groups.values():
             group[PADDLE_JOB].list_again()
@@ -76,7 +76,7 @@ class Watches:
                 group[POD].list_again()
 
     def are_current(self) -> bool:
-        """Whether the store is as new as the last `list_again`, except in refused namespaces."""
+        """Whether the store is as new as the last `list_again`, in the namespaces of `are_full`."""
         return self._are_all(lambda reflector: reflector.is_current)
 
     def _are_all(self, is_done: Callable[[Reflector], bool]) -> bool:
@@ -88,7 +88,7 @@ class Watches:
         return any(full) and all(map(or_, full, refused))
 
     def empty(self) -> list[str]:
-        """The watches that have not listed yet."""
+        """The names of the watches that have not listed yet."""
         return [self._name(each) for each in self._all() if not each.has_listed]
 
     def problems(self) -> list[str]:
@@ -114,7 +114,7 @@ class Watches:
         return reflector is not None and reflector.is_forbidden
 
     def lacks_paddle_jobs(self) -> bool:
-        """Whether the API server says that it serves no PaddleJobs."""
+        """Whether the API server says in every namespace that it does not serve PaddleJobs."""
         found = [group[PADDLE_JOB] for group in self._groups.values()]
         return all(each.has_listed and not each.is_served for each in found)
 
@@ -145,14 +145,14 @@ class Watches:
 
 
 def watched(namespace: str, *, kueue: bool = False) -> list[tuple[Resource, Scope]]:
-    """The kinds to watch. Children are selected by the label that every child carries."""
+    """The kinds to watch, and the scope of each. Every child has the label that selects it."""
     everything, children = Scope(namespace), Scope(namespace, LABEL_JOB_UID)
     kinds = [
         (PADDLE_JOB, everything),
         (POD, children),
         (SERVICE, children),
         (CONFIG_MAP, children),
-        # All of them: a user's own PodGroup has no label of ours.
+        # Without a selector, because a user's own PodGroup has no label of ours.
         (VOLCANO_POD_GROUP, Scope(namespace, is_optional=True)),
         (GANG_POD_GROUP, Scope(namespace, LABEL_JOB_UID, is_optional=True)),
     ]

@@ -1,7 +1,7 @@
 """The work queue: the jobs that need a pass.
 
-Any thread may call. There is no timer thread: a worker that waits for a key wakes when the next
-delayed or resting one is due.
+Any thread can call it. There is no timer thread: a worker that waits for a key wakes when the next
+delayed or resting key is due.
 """
 
 import heapq
@@ -21,9 +21,9 @@ MAX_REST_SECONDS = 1.0
 BACKLOG_SECONDS = 0.1
 """If a key has waited this long for a worker, its namespace is backlogged."""
 BACKLOG_LASTS_SECONDS = 1.0
-"""A namespace stays backlogged this long: its keys may only be on their way to the queue."""
+"""A namespace stays backlogged this long: its next keys are perhaps not in the queue yet."""
 _IDLE_SECONDS = 60.0
-"""No wait is longer: a deadline may be centuries away, and threads cannot wait for that."""
+"""No wait is longer: a deadline can be centuries away, and threads cannot wait for that."""
 _MAX_NAMESPACES = 10_000
 _FEW_TIMERS = 100
 """Fewer outdated entries than this are not worth a search."""
@@ -31,12 +31,13 @@ _FEW_TIMERS = 100
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """When a key comes back after a pass, and what the pass counts as.
+    """When a key is added again after a pass, and how metrics count the pass (`outcome`).
 
-    `after_seconds`: the key is added again after this delay at the latest. `rest_seconds`: its
-    minimum rest; None: depends on how long the pass took. `is_settled`: the pass has seen
-    everything, so earlier delays and failures no longer count. `is_failed`: the key is added after
-    its back-off, or after `asked_seconds`; `is_away`: nobody answered.
+    `after_seconds`: the key is added again after this delay at the latest. `rest_seconds`: for how
+    long the key cannot be taken again; None: the worker computes it from the time of the pass.
+    `is_settled`: the pass has seen everything, so earlier delays and failures no longer count.
+    `is_failed`: the key is added again after its back-off, or after the `asked_seconds` of the API
+    server. `is_away`: the API server did not answer, so the back-off stays short.
     """
 
     outcome: str = "success"
@@ -55,12 +56,13 @@ class WorkQueue:
     2. Again: a key added while it is worked on comes out once more.
     3. Once: a key added many times before it is taken comes out once.
     4. Later: a key added for later, or after an error, waits, and its earliest time counts.
-    5. Fair: namespaces take turns, one key a turn, and a key rests after its pass, so that neither
-       a tenant nor a job takes the workers from the others. A namespace may have `shared` workers;
-       the rest go to namespaces that have none: long passes hold up only their own namespace.
+    5. Fair: namespaces take turns, one key a turn. After its pass a key rests, that is, no worker
+       gets it for a while. So neither a tenant nor a job takes all workers. While `shared` workers
+       are busy, further ones get only keys of namespaces that have no worker, because long passes
+       must delay only their own namespace.
 
-    Every added key comes out eventually, until the queue is shut down. Before the queue is opened
-    it accepts no keys: whoever opens it must then add every job.
+    Every added key comes out eventually, until the queue is shut down. Before `open`, the queue
+    ignores keys, so the caller of `open` must then add every job.
     """
 
     def __init__(self, clock: Clock, metrics: QueueMetrics, shared: int) -> None:
@@ -74,7 +76,7 @@ class WorkQueue:
         self._waiting: dict[Key, float] = {}
         """The keys in _turns, and since when they wait for a worker."""
         self._working: dict[Key, float] = {}
-        """Keys that workers have, and since when. None of them waits."""
+        """Keys that workers have, and since when. None of them is in _waiting."""
         self._again: set[Key] = set()
         """Keys that were added while a worker had them."""
         self._resting: OrderedDict[Key, float] = OrderedDict()
@@ -88,20 +90,20 @@ class WorkQueue:
         most are, they are removed, because each pass of a job with a deadline leaves one behind.
         """
         self._timekeeper: object | None = None
-        """Stands for the waiting worker that wakes for the next timer, like the leader in Java's
-        DelayQueue; None if the next worker that waits should become it.
+        """A mark of the worker that wakes for the next timer, like the leader in Java's DelayQueue;
+        None if there is none: then the next worker that waits sets its mark.
         """
         self._backlogged: TTLCache[str, bool] = TTLCache(
             _MAX_NAMESPACES, BACKLOG_LASTS_SECONDS, timer=clock.monotonic
         )
-        """Namespaces whose keys have waited long for a worker. If a namespace has used up its share
-        of the workers, only it is backlogged.
+        """Namespaces with a key that had waited long when a worker got it. If a namespace has used
+        up its share of the workers, only it is backlogged.
         """
         self._is_open = False
         metrics.watch(lambda: len(self._waiting), self._ages)
 
     def open(self) -> None:
-        """Accept keys from now on. A standby has a closed queue, which takes no memory."""
+        """Accept keys from now on. A standby's queue stays closed, so that it takes no memory."""
         with self._changed:
             self._is_open = True
 
@@ -111,7 +113,7 @@ class WorkQueue:
             self._add_locked(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
-        """Add the key after this many seconds, even if something else adds it earlier."""
+        """Add the key after this many seconds, even if `add` comes earlier. The least delay counts."""
         with self._changed:
             if seconds <= 0:
                 self._add_locked(key)
@@ -122,24 +124,24 @@ class WorkQueue:
                 self._set_timer_locked(due, key)
 
     def retry(self, key: Key, asked_seconds: float | None = None, *, is_away: bool = False) -> None:
-        """Add the key after the delay that was asked for, or its back-off."""
+        """Count a failure; add the key after its back-off, or about `asked_seconds` if given."""
         self._metrics.retried()
         most = RECONNECT_SECONDS if is_away else RETRY_MAX_SECONDS
         self.add_after(key, self._limiter.next_delay(key, asked_seconds, most))
 
     def forget(self, key: Key) -> None:
-        """Forget failures and delays from before the pass, which has seen everything."""
+        """Forget the key's failures and its delay, after a pass that has seen everything."""
         self._limiter.forget(key)
         with self._changed:
             self._due.pop(key, None)
 
     def is_backlogged(self, namespace: str) -> bool:
-        """Whether the namespace's keys have to wait for a worker, or had to a moment ago."""
+        """Whether a worker has just got a key of this namespace after BACKLOG_SECONDS or more."""
         with self._changed:
             return namespace in self._backlogged
 
     def get(self) -> Key | None:
-        """Wait for the next key; None once the queue is shut down. Call `done` when finished."""
+        """Wait for the next key; None if the queue is not open. Then call `done` or `file`."""
         with self._changed:
             while self._is_open:
                 self._take_due_locked()
@@ -150,7 +152,7 @@ class WorkQueue:
             return None
 
     def done(self, key: Key, rest_seconds: float = 0.0) -> None:
-        """Return a key that the worker has finished; it now rests, for MAX_REST_SECONDS at most."""
+        """Return a key that the worker has finished. It rests, for MAX_REST_SECONDS at most."""
         with self._changed:
             now = self._clock.monotonic()
             self._metrics.worked(now - self._working.pop(key))
@@ -163,7 +165,7 @@ class WorkQueue:
                 self._changed.notify_all()
 
     def file(self, key: Key, filing: Filing) -> None:
-        """Return a key that the worker has finished; it comes back as the filing says."""
+        """Return a key that the worker has finished, and add it again as the filing says."""
         if filing.is_settled:
             self.forget(key)
         if filing.is_failed:
@@ -173,13 +175,13 @@ class WorkQueue:
         self.done(key, filing.rest_seconds or 0.0)
 
     def shut_down(self) -> None:
-        """Return no more keys; every waiting worker returns."""
+        """Close the queue: `get` returns None, at once in every waiting worker."""
         with self._changed:
             self._is_open = False
             self._changed.notify_all()
 
     def drain(self, seconds: float) -> bool:
-        """After `shut_down`: wait for the workers to finish; returns whether they have."""
+        """After `shut_down`, wait until all keys are returned; False if that takes longer."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._working, seconds)
 
@@ -199,7 +201,7 @@ class WorkQueue:
         self._resting[key] = now + seconds
 
     def _line_up_locked(self, key: Key) -> None:
-        """Let the key wait for a worker, now or once it has rested."""
+        """Let the key wait for a worker, now or from the end of its rest."""
         now, rests_until = self._clock.monotonic(), self._resting.get(key, 0.0)
         if rests_until > now:
             self._rested[key] = rests_until
@@ -211,7 +213,7 @@ class WorkQueue:
             self._changed.notify()
 
     def _next_turn_locked(self) -> str | None:
-        """The next namespace that can have another worker."""
+        """The next namespace that can have another worker; None if there is none."""
         is_scarce = len(self._working) >= self._shared
         busy = {key.namespace for key in self._working} if is_scarce else set()
         return next((namespace for namespace in self._turns if namespace not in busy), None)
@@ -235,7 +237,7 @@ class WorkQueue:
             self._timers = sorted((until, other) for other, until in times)
         heapq.heappush(self._timers, (at, key))
         if self._timers[0] == (at, key):
-            self._timekeeper = None  # the present one would wake too late
+            self._timekeeper = None  # the worker with the mark would wake too late
             self._changed.notify()
 
     def _take_due_locked(self) -> None:

@@ -1,6 +1,6 @@
 """Limits how often something happens, and says how long a key that failed waits.
 
-Pure arithmetic on a clock that is passed in: nothing here sleeps.
+Nothing here sleeps: the methods return how long the caller has to wait.
 """
 
 import threading
@@ -16,16 +16,16 @@ RETRY_USUAL_SECONDS = 30.0
 RETRY_MAX_SECONDS = 300.0
 """The longest delay, for keys of a namespace in which thousands fail."""
 RECONNECT_SECONDS = 3.0
-"""The longest delay while the API server does not answer, so that jobs go on soon after it does."""
+"""The longest delay while the API server does not answer: jobs continue soon after it does."""
 RETRY_RATE = 10.0
 RETRY_BURST = 100
 MAX_DEBT_SECONDS = 1.0
-"""The most that a key's retry waits for the other failing keys of its namespace."""
+"""The longest delay that the token bucket of a namespace demands."""
 _MAX_NAMESPACES = 10_000
 
 
 class TokenBucket:
-    """Allows `rate` events per second on average and `burst` at once. Any thread may call."""
+    """Allows `rate` events per second on average and `burst` at once. Thread-safe."""
 
     def __init__(self, rate: float, burst: int, clock: Clock) -> None:
         self._rate = rate
@@ -44,7 +44,7 @@ class TokenBucket:
             return max(0.0, -self._tokens / self._rate)
 
     def try_take(self) -> bool:
-        """Take a token if one is there."""
+        """Take a token; returns False if none is there."""
         with self._lock:
             self._fill_locked()
             if self._tokens < 1:
@@ -59,7 +59,7 @@ class TokenBucket:
 
 
 class Batches:
-    """Allows `size` events at once, and the next `size` `seconds` later. Any thread may call.
+    """Allows `size` events at once, and as many again after `seconds`. Thread-safe.
 
     Events in a row take less CPU than events with pauses between them.
     """
@@ -71,7 +71,7 @@ class Batches:
         self._lock = threading.Lock()
         """Guards the two below."""
         self._begins_at = float("-inf")
-        """When the last batch with a taken place begins."""
+        """When the last batch begins in which a place is taken."""
         self._taken = 0
 
     def reserve(self) -> float:
@@ -85,7 +85,7 @@ class Batches:
 
 
 class RetryLimiter:
-    """The delay before a key's retry: doubles per failure, and limits each namespace's rate."""
+    """The delay before a key's retry: it doubles, and limits the rate of each namespace."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -100,12 +100,12 @@ class RetryLimiter:
     def next_delay(
         self, key: Key, asked_seconds: float | None = None, most_seconds: float = RETRY_MAX_SECONDS
     ) -> float:
-        """Count a failure of the key; returns the seconds to wait, which can exceed the maximum.
+        """Count a failure of the key; returns the seconds to wait.
 
-        They double up to 30 s; if more than 300 keys of the namespace fail, each waits longer, so
-        that at most ten a second are tried. `asked_seconds`, which the server asked for, replaces
-        the doubled delay, but is cut to 30 s, because a person waits; the limit of ten a second
-        stays.
+        They double up to 30 s, or longer if more than 300 keys of the namespace fail, because only
+        about ten a second are tried; but never above `most_seconds`. `asked_seconds`, which the
+        server asked for, replaces this delay, but is cut to 30 s, because a person waits. After
+        many retries in the namespace, a shorter delay becomes up to MAX_DEBT_SECONDS.
         """
         with self._lock:
             failures = self._failures.get(key, 0)
@@ -120,7 +120,7 @@ class RetryLimiter:
         return max(min(most_seconds, wanted), bucket.reserve(MAX_DEBT_SECONDS))
 
     def forget(self, key: Key) -> None:
-        """Note that the key succeeded: its next failure counts as the first."""
+        """Note that the key succeeded, so that its next failure counts as the first."""
         with self._lock:
             if self._failures.pop(key, None) is None:
                 return

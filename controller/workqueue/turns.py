@@ -8,7 +8,7 @@ Item = TypeVar("Item")
 
 
 class Turns(Generic[Item]):
-    """The queues, ordered by which namespace is next. The owner must lock."""
+    """The queues, ordered by which namespace is next. Not thread-safe: the caller locks."""
 
     def __init__(self) -> None:
         self._lines: OrderedDict[str, deque[Item]] = OrderedDict()
