@@ -29,7 +29,7 @@ class EventHandler:
     awaiting: Callable[[Resource], Iterable[Key]] = lambda _: ()
 
     def pack(self, obj: Raw) -> Entry:
-        """The part of an object that the store keeps. Raises any exception for a malformed object."""
+        """The store's entry for an object. Raises any exception if the object is malformed."""
         if isinstance(obj, Unreadable):
             raise ValueError("it cannot be decoded")
         return pack(self.resource, trim(self.resource, obj), self.store.accelerators)

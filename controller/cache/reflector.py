@@ -1,16 +1,17 @@
 """Keeps the store's copy of one kind up to date: LIST, then WATCH, until stopped.
 
-A list is read in pages and taken in as a whole, so the store is never half replaced. A page that
-is too large is read again with half as many objects, so that large objects take no more memory. A
-watch resumes from the last version seen, bookmarks included. How it ends decides what comes next:
+A list is read in pages and stored as a whole, so the store is never half replaced. A page that is
+too large is read again with half as many objects, so that large objects take no more memory. A
+watch resumes from the last version seen, bookmarks included. The end of a watch decides what is
+next:
 
     the server ended it             the next watch, at once
     nothing came for 70 s           a new list: bookmarks come each minute, so it was dead, or the
-                                    server knows no such version yet: its etcd was restored
+                                    server does not know the version: its etcd was restored
     cut, garbage, refused, ERROR    the next watch, after a pause that grows until a watch lasts
-    nobody answers                  the next watch, after two seconds at most: a try costs little
+    nobody answers                  the next watch, after two seconds at most, for it costs little
     no watch for 1.5 seconds        a new list: etcd may have been restored meanwhile
-    410, also as an ERROR event     a new list, at once if the last one is older than 30 s; objects
+    410, also as an ERROR event     a new list, at once if the last list is older than 30 s; objects
                                     that vanished meanwhile are treated as deleted
     404 of a kind that discovery    the kind is not served: its table is emptied, and the list is
     does not name either            tried again
@@ -18,7 +19,7 @@ watch resumes from the last version seen, bookmarks included. How it ends decide
 An object that cannot be read is skipped, as if it did not exist, and the watch goes on. If memory
 runs out, the object is not to blame: everything is listed again after a pause.
 
-One thread runs it; any other may read its state or stop it.
+One thread runs it; any other thread can read its state or stop it.
 """
 
 import random
@@ -56,7 +57,7 @@ from metrics.runtime import ClientMetrics
 PAGE_SIZE = 250
 """A page of pods is 2 MB, and ten times that while it is parsed."""
 MAX_PAGE_BYTES = 4 << 20
-"""A page of one object may be larger."""
+"""Larger are only a page of one object, and the whole list if it is read at once."""
 WATCH_TIMEOUT_SECONDS = (300, 600)
 """The server is asked to end a watch after a time between these."""
 READ_TIMEOUT_SECONDS = 70.0
@@ -71,11 +72,11 @@ RECONNECT_SECONDS = (0.5, 1.0)
 RETRY_SECONDS = (0.7, 15.0)
 """The first and the longest pause after other failures. The first is always below AWAY_SECONDS."""
 AWAY_SECONDS = 1.5
-"""After this long without a watch, etcd may have been restored. It soon reaches the version seen
-last again, and a watch from there would miss the changes before it. The API server restarts for
-a restore, which takes 1.8 s (1.36, on an idle machine)."""
+"""After this long without a watch, the kind is listed again, because etcd was perhaps restored. It
+soon reaches the last version seen again, and a watch from there would miss the changes before. For
+a restore, the API server restarts, which takes 1.8 s (1.36 s on an idle machine)."""
 RELIST_SECONDS = 30.0
-"""A list that expires sooner than this is not followed by another at once."""
+"""If a list expires sooner than this, there is a pause before the next one."""
 STEADY_SECONDS = 2.0
 """A watch that stays open for this long is a success, even without events."""
 LASTING_SECONDS = 10.0
@@ -85,9 +86,9 @@ _MAX_SKIPPED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One namespace, or all if empty; a label selector, or everything if empty.
+    """Which objects to watch: empty means all namespaces, or any labels.
 
-    An optional kind that the operator has no right to read counts as not served.
+    If `is_optional`, a kind that the operator has no right to read counts as not served.
     """
 
     namespace: str = ""
@@ -137,29 +138,29 @@ class Reflector:
         self._heard_at = clock.monotonic()
         self._failing_since: float | None = None
         self._left_at = clock.monotonic()
-        """When a list or a stream was last being read."""
+        """When the last list or watch ended."""
         self._opened_at: float | None = None
         """When the stream that is being read was opened."""
         self._lists_asked = 0
-        """How many lists another thread asked for; the loop begins a list after each request."""
+        """How often another thread asked for a list; the loop begins one after the last request."""
         self._events = self._lists_answered = 0
         self._skipped: LRUCache[Key, str] = LRUCache(_MAX_SKIPPED)
-        """For each object that could not be read, the version that was logged."""
+        """The version of each unreadable object that was logged, so that it is logged only once."""
         metrics.watch_age(self.kind, self._age)
 
     @property
     def has_listed(self) -> bool:
-        """Whether the store has had a full list, or the API server does not serve the kind."""
+        """Whether the store has got a full list, or the kind is known not to be served."""
         return self._is_served is not None
 
     @property
     def is_current(self) -> bool:
-        """Whether the store's copy is at least as new as the last call of `list_again`."""
+        """Whether the store is as new as the last `list_again`; True if the kind is not served."""
         return self.has_listed and not (self.is_served and self._is_behind())
 
     @property
     def is_served(self) -> bool:
-        """Whether the API server serves the kind."""
+        """Whether the API server serves the kind to the operator, as far as is known."""
         return bool(self._is_served)
 
     @property
@@ -179,7 +180,7 @@ class Reflector:
                 self._clock.wait(self._stop, pause_seconds)
 
     def list_again(self) -> None:
-        """Start a list now, instead of a watch that may lag. Only one thread calls this."""
+        """End the watch, which can lag, and list now. Always the same thread must call this."""
         self._lists_asked += 1
         with self._stream_lock:
             if self._stream is not None:
@@ -210,13 +211,13 @@ class Reflector:
             return self._pause("watch_failed", Transient("out of memory"))
 
     def _expire(self, error: ApiError) -> float:
-        """Drop the version, which is too old to resume from."""
+        """Drop the version, so that a list follows; returns the seconds to pause before it."""
         is_first = self._clock.monotonic() - self._listed_at >= RELIST_SECONDS
         watched, self._version = self._version, None
         return 0.0 if watched and is_first else self._pause("watch_expired", error)
 
     def _shows_absence(self, error: ApiError) -> bool:
-        """Whether the API server itself says that it does not serve the kind, or not to us."""
+        """Whether the API server itself says that the kind is not served, or not allowed to us."""
         if isinstance(error, Forbidden):
             return self._is_optional
         if error.code != HTTPStatus.NOT_FOUND or not self._resource.group:
@@ -258,7 +259,7 @@ class Reflector:
             except TooLarge:
                 limit //= 2
                 continue
-            # Bounded page by page, so that what the store would not keep is freed at once.
+            # Each page is bounded, to free at once what the store would not keep.
             packed = self._pack_all(page.get("items") or ())
             entries += [room.admit(self._resource, entry) for entry in packed]
             metadata: Raw = page.get("metadata") or {}
@@ -368,7 +369,7 @@ class Reflector:
         was_absent, self._is_served = self._is_served is False, False
         if not was_absent:
             self._log.info("kind_not_served", path=self._path)
-            self._handler.replace([], "")  # afterwards: unserved nodes are not lost ones
+            self._handler.replace([], "")  # after _is_served is set: else nodes seem lost
         self._version = None
         self._hear()
         return self._backoff.next_delay()
@@ -393,7 +394,7 @@ class Reflector:
 
 
 def _place_of(obj: Any) -> tuple[Key, str]:
-    """An object's key and version, empty where it has none."""
+    """An object's key and version, with empty strings for what it lacks."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     found: Raw = metadata if isinstance(metadata, dict) else {}
     key = Key(str(found.get("namespace") or ""), str(found.get("name") or ""))

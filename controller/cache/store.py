@@ -1,9 +1,9 @@
-"""The cluster's objects, as the watches have shown them so far.
+"""The cluster's objects, as the watches have shown them so far. Thread-safe.
 
 One store for all kinds under one lock, so that a job and its children come from the same moment.
 Objects are kept packed, as bytes: ten thousand finished jobs with their pods then take a third of
-the memory, and the garbage collector does not have to walk them, which took seconds. Every caller
-gets a copy of its own. Any thread may call.
+the memory, and the garbage collector does not have to visit them, which took seconds. Every caller
+gets its own copy of an object.
 """
 
 import marshal
@@ -28,15 +28,15 @@ from controller.client.resources import (
 )
 
 MAX_CONFIG_MAP_BYTES = 16 << 20
-"""The most bytes for the ConfigMaps of one namespace; further ones are kept without endpoints."""
-# Only Python 3.12 never frees an interned string. Both functions raise on anything but text: an
-# object with a number in its place is malformed, and is left out.
+"""The most bytes for the ConfigMaps of one namespace; further ones are kept without data."""
+# Python 3.12, unlike others, never frees an interned string. Both functions raise TypeError for
+# anything but text, so a malformed object with a number in its place is left out.
 intern = str.__str__ if sys.version_info[:2] == (3, 12) else sys.intern
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A job and everything it controls at one moment, and the PodGroup with its name.
+    """A job and everything it controls at one moment, and Volcano's PodGroup of the same name.
 
     `former_children` names the pods and ConfigMaps of former jobs of that name.
     """
@@ -54,7 +54,7 @@ class Facts(NamedTuple):
     pod's role. `host_ports` are the job's ports, empty once it has ended. `waits_for` is the reason
     why the job waits or has stalled, else empty, and `waits_since` is when that began. `gpus` are
     the accelerators of a job that has not ended: wanted, held and running; empty if it wants none.
-    `devices` are a node's.
+    `devices` are the devices of a node.
     """
 
     phase: str
@@ -109,7 +109,7 @@ def facts_of(
 
 
 def _gpus_of(job: Raw, accelerators: Sequence[str]) -> tuple[int, ...]:
-    """A job's wanted, held and running accelerators; none if no schema has checked its spec."""
+    """A job's wanted, held and running accelerators; empty if it wants none or is malformed."""
     wanted = held = running = 0
     try:
         for role in Role:
@@ -184,13 +184,13 @@ class Store:
         self._owned: dict[Key, dict[tuple[Resource, Key], Entry]] = {}
         """The children of the job with this key, and of former jobs with the same key."""
         self._versions: dict[tuple[Resource, str], int] = {}
-        """Versions by kind and watched namespace, which is empty if all are watched."""
+        """Versions by kind and watched namespace; the name is empty if all are watched at once."""
         self._room = Room()
 
     def replace(
         self, resource: Resource, entries: list[Entry], version: str, namespace: str = ""
     ) -> list[Entry]:
-        """Store the full list of a namespace; returns the entries that are gone, new or changed."""
+        """Store the full list of a namespace, or of all; returns entries gone, new or changed."""
         listed = {entry.key for entry in entries}
         with self._lock:
             table = self._tables[resource]
@@ -217,7 +217,7 @@ class Store:
             return self._remove_locked(resource, key)
 
     def advance(self, resource: Resource, version: str, namespace: str = "") -> None:
-        """Note that every change in a namespace up to this version has been seen, by a bookmark."""
+        """Note, after a bookmark, that all changes in a namespace up to a version were seen."""
         with self._lock:
             self._advance_locked(resource, namespace, parse_version(version))
 
@@ -299,13 +299,13 @@ def version_of(obj: Raw) -> int:
 
 
 def parse_version(text: str) -> int:
-    """A resource version as a number; versions of one kind can be compared."""
+    """A resource version as a number, 0 if it is none. Versions of one kind can be compared."""
     return int(text) if text.isdecimal() else 0
 
 
 def _has_changed(before: Entry | None, entry: Entry) -> bool:
-    """Whether an object differs. Versions do not suffice: after a restore, etcd uses them again."""
+    """Whether an object differs. Its version is not enough: after a restore, etcd uses it again."""
     if before is None or before.version != entry.version or before.uid != entry.uid:
         return True
-    # The bytes of equal objects may differ.
+    # The bytes of equal objects can differ.
     return before.packed != entry.packed and before.unpack() != entry.unpack()

@@ -3,7 +3,7 @@
 Ten thousand finished jobs with their pods stay in memory, and a pass reads little of a pod's few
 kilobytes. The kept fields have the names and the nesting that the API server sent. Any user can
 make objects of a megabyte that look like a job's children, so all that is kept of a child is
-bounded; only a job's own spec is kept whatever its size.
+bounded. Only the spec and status of a job are kept whatever their size.
 """
 
 import marshal
@@ -75,8 +75,8 @@ _WORKLOAD_ANNOTATIONS = (ANNOTATION_POD_SETS, ANNOTATION_SUSPENDED)
 _WORKLOAD_SPEC = ("queueName", "active")
 _POD_SET = ("name", "count", "minCount")
 _ASSIGNMENT = ("name", "flavors", "count")
-"""The fields kept of an assignment. Of the assigned nodes, which may be many, only whether there
-are any is kept: Kueue itself sends the pods to them.
+"""The fields kept of an assignment. Its list of nodes can be long, so only its presence is kept:
+Kueue itself sends the pods to the nodes.
 """
 _CHECK = ("name", "state", "podSetUpdates")
 _GROUP_SPEC = ("minMember", "queue", "priorityClassName", "minResources")
@@ -87,9 +87,9 @@ _CONDITION = ("type", "status", "reason", "message", "lastTransitionTime")
 
 
 def trim(resource: Resource, obj: Raw) -> Raw:
-    """The object with the kept fields only, apiVersion and kind filled in.
+    """The object with the kept fields only. This call can change the argument itself.
 
-    The items of a list have neither. The argument may be changed, as it is the caller's own copy.
+    apiVersion and kind are filled in, because the items of a list have neither.
     """
     kept = _TRIMMERS[resource](obj)
     kept["apiVersion"] = resource.api_version
@@ -114,7 +114,7 @@ def _trim_job(job: Raw) -> Raw:
             template["metadata"] = _pick(template["metadata"], _TEMPLATE_METADATA)
         for volume in (template.get("spec") or {}).get("volumes") or ():
             claim = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
-            # managedFields may hold anything, however deep, and no claim gets them.
+            # managedFields can contain anything, at any depth, and no claim gets them.
             (claim.get("metadata") or {}).pop("managedFields", None)
     return {"metadata": metadata, "spec": spec, "status": status}
 
@@ -131,7 +131,7 @@ def _trim_pod(obj: Raw) -> Raw:
 
 
 def _trim_container(status: Raw) -> Raw:
-    """A container's status, its message cut: it can repeat the image's name, which has no limit."""
+    """A container's status. Its message is cut: it can repeat an image name of any length."""
     kept = _pick(status, _CONTAINER_STATUS)
     waiting = (kept.get("state") or {}).get("waiting")
     if waiting and len(waiting.get("message") or "") > MAX_TEXT:
@@ -147,7 +147,7 @@ def _trim_config_map(obj: Raw) -> Raw:
 
 
 def _may_be_rendezvous(obj: Raw) -> bool:
-    """Whether it has the name of an attempt's ConfigMap of its job."""
+    """Whether a ConfigMap has the name for its job and attempt, and is not being deleted."""
     owner, attempt = owner_of(obj), labels_of(obj).get(LABEL_ATTEMPT, "")
     if owner is None or not attempt.isdecimal() or is_deleting(obj):
         return False
@@ -155,7 +155,7 @@ def _may_be_rendezvous(obj: Raw) -> bool:
 
 
 def _trim_pod_group(obj: Raw) -> Raw:
-    """Of a spec, only the minimum members are kept unless the PodGroup is the job's own."""
+    """Only minMember is kept of a spec, unless the PodGroup is the job's own and not too large."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     whole, owner, name = _pick(spec, _GROUP_SPEC), owner_of(obj), obj["metadata"]["name"]
     is_own = owner is not None and name == pod_group_name(owner.key.name, owner.uid)
@@ -184,7 +184,10 @@ def _trim_workload(obj: Raw) -> Raw:
 
 
 def _may_be_own(name: str, owner: Owner) -> bool:
-    """Whether it may be the job's: MultiKueue's has the UID of the manager's job in its name."""
+    """Whether the name, except its last part, is that of the job's own Workload.
+
+    MultiKueue's copy ends otherwise: its hash is of the UID of the job in the manager cluster.
+    """
     return name.rpartition("-")[0] == workload_name(owner.key.name, owner.uid).rpartition("-")[0]
 
 

@@ -1,7 +1,7 @@
-"""The operator's requests: limited by its Lease, counted, and in protobuf if possible.
+"""The operator's requests: writes only while it holds the Lease, and all are counted for metrics.
 
-`kube.client` describes the guarantees for every request. Any thread may call; the threads of one
-client share its connections.
+`kube.client` describes the guarantees for every request. Lists and watches can be answered in
+protobuf. Any thread can call; the threads of one client share its connections.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,16 +20,17 @@ CONNECT_TIMEOUT_SECONDS = 3.0
 READ_TIMEOUT_SECONDS = 10.0
 LIST_READ_TIMEOUT_SECONDS = 60.0
 METADATA_ONLY = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
-"""For answers to writes: only names and versions in them are needed, and a pod is large."""
+"""The format of answers to writes: only names and versions are needed, and a pod is large."""
 UNCHECKED: Query = {"fieldValidation": "Ignore"}
-"""Nobody reads warnings about unknown fields, and looking for them takes a tenth of a create."""
+"""No warnings about unknown fields: nobody reads them, and they take a tenth of a create."""
 
 
 class ApiClient(client.Client):
     """Requests on one pool of connections.
 
-    `pool_size` is the number of threads that use the client at once. `write_seconds` returns how
-    long writes are still allowed: the rest of the lease, infinite without leader election.
+    `pool_size` is the number of threads that use the client at once. `write_seconds` returns for
+    how long writes are still allowed, infinite without leader election. Later, a write raises
+    NotLeader.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Where the API server is and who we are. The only module that imports `kubernetes`.
 
-The package reads the configuration: the server, TLS, proxies and credentials. Requests do not go
-through it: its request layer takes three times the CPU, repeats writes and guesses content types.
+That package reads the configuration: the server, TLS, proxies and credentials. It sends no request,
+because its request layer takes three times the CPU, repeats writes and guesses content types.
 """
 
 import base64
@@ -27,9 +27,9 @@ from kube.http import Endpoint
 from kube.plugin import ask_plugin
 
 READ_SECONDS = 3.0
-"""The longest wait for a read: a plugin may hang, and renewing the lease needs a header."""
+"""The longest wait for a read, because a plugin can hang and the lease must be renewed."""
 STUCK_SECONDS = 60.0
-"""A read that hangs for this long is left alone, and another one begins."""
+"""After a read has hung for this long, another one begins beside it."""
 TOKEN_PERIOD_SECONDS = 60.0
 """A mounted token is replaced by the kubelet long before it expires; read it this often."""
 MAX_BYTES = 1 << 20
@@ -42,9 +42,9 @@ _FILES = {
     "client-key": "client-key-data",
     "tokenFile": "token",
 }
-"""Fields that name a file, and the field that is read instead of the file if it is set."""
+"""Fields that name a file, and for each the field that replaces the file if it is set."""
 _INSECURE = "insecure-skip-tls-verify"
-"""The package takes any text for true, and then verifies nothing."""
+"""The package takes any text for true, even `false`, and then verifies nothing."""
 _ENVIRONMENT_HOST = incluster_config.SERVICE_HOST_ENV_NAME
 
 
@@ -55,8 +55,8 @@ class ConfigurationError(Exception):
 class Credentials:
     """The Authorization header, reloaded when it is old or was refused.
 
-    If a read fails or hangs, the last header stays: the file may be empty for a moment while it is
-    replaced. A read that hangs delays only one caller, for READ_SECONDS.
+    If a read fails or hangs, the last header stays: the file can be empty for a moment while it is
+    replaced. A read that hangs delays the callers of that moment, by READ_SECONDS at most.
     """
 
     def __init__(self, read: Callable[[], str | None], period_seconds: float, clock: Clock) -> None:
@@ -95,14 +95,15 @@ class Credentials:
     def _read_again(self) -> None:
         try:
             self._header = self._read() or self._header
-        except Exception:  # the loaders raise many kinds; the request fails and says why
+        except Exception:  # the loaders raise many types; the request fails and says why
             return
 
 
 def load_connection(kubeconfig: str | None, clock: Clock) -> Connection:
-    """Connect by a kubeconfig file, else by the pod's environment, else by ~/.kube/config.
+    """The connection of a kubeconfig file, else of the pod's service account, else of the default.
 
-    Raises ConfigurationError with one line that says what is wrong.
+    The default is $KUBECONFIG or ~/.kube/config. Nothing is sent yet. Raises ConfigurationError
+    with one line that says what is wrong.
     """
     is_inside = not kubeconfig and bool(os.environ.get(_ENVIRONMENT_HOST))
     path = kubeconfig or kube_config.KUBE_CONFIG_DEFAULT_LOCATION
@@ -136,7 +137,7 @@ def _load_kubeconfig(path: str, clock: Clock) -> Connection:
         header = _read_kubeconfig(path).get_api_key_with_prefix("BearerToken")
         return str(header) if header else None
 
-    # Without a period: a credential plugin may take seconds; it runs when a token is refused.
+    # Without a period: a login plugin can take seconds, so it runs only when a token is refused.
     return build_connection(configuration, Credentials(read, float("inf"), clock))
 
 
@@ -158,9 +159,9 @@ def _read_kubeconfig(path: str) -> Configuration:
 
 
 def _replace_what_has_no_end(config: Raw) -> None:
-    """Read the current context's files with a limit on size, and run its plugin with one on time.
+    """Check the size of the current context's files, and put what its login plugin prints in place.
 
-    The package has no such limits.
+    The package has no limit on the size of a file, nor on the time of a plugin.
     """
     context, _ = _section(config, "context", config.get("current-context"))
     cluster, folder = _section(config, "cluster", context.get("cluster"))
@@ -172,7 +173,7 @@ def _replace_what_has_no_end(config: Raw) -> None:
 
 
 def _section(config: Raw, kind: str, name: str | None) -> tuple[Raw, Path]:
-    """A named section, empty where there is none, and the folder of its file."""
+    """The section of this name, empty if there is none, and the folder of its file."""
     for entry in config[f"{kind}s"]:
         if entry.value.get("name") == name and isinstance(entry.value.get(kind), dict):
             return entry.value[kind], Path(entry.path).absolute().parent
@@ -189,7 +190,7 @@ def _bound_files(section: Raw, folder: Path) -> None:
 
 
 def _log_in(plugin: Raw, cluster: Raw, folder: Path) -> Raw:
-    """The user's section of the kubeconfig, with the credentials from the plugin."""
+    """The credentials from the login plugin, as fields of a user's section of the kubeconfig."""
     if isinstance(plugin, dict) and "/" in str(plugin.get("command")):
         plugin = {**plugin, "command": str(folder / str(plugin["command"]))}
     status = ask_plugin(plugin, cluster)
@@ -240,10 +241,10 @@ def _proxy_for(configuration: Configuration) -> str:
     if not proxy or should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
         return ""
     url = proxy if "://" in proxy else f"http://{proxy}"
-    # No error repeats the URL, for it may hold a password.
+    # No error repeats the URL, because it can contain a password.
     if url.partition("://")[0].lower() != "http":
         raise ValueError("only proxies with http:// are supported")
-    with suppress(ValueError):  # a port that is no number
+    with suppress(ValueError):  # a port that is not a number
         parts = urlsplit(url)
         is_beyond = parts.path.strip("/") or parts.query or parts.fragment
         if parts.hostname and parts.port != 0 and not is_beyond:

@@ -6,7 +6,7 @@ pods. A list of thousands also takes little more than half the time.
 
 Names, nesting and values of the fields are the same as in JSON. `trim` decides which fields are
 kept. The numbers of fields are from generated.proto in k8s.io/api/core/v1 and k8s.io/apimachinery
-(pkg/apis/meta/v1, pkg/runtime). Fields that are not listed here are skipped. Any thread may call.
+(pkg/apis/meta/v1, pkg/runtime). Fields that are not listed here are skipped. Thread-safe.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -24,9 +24,9 @@ from kube.parsing import Unreadable
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 ANSWERS = f"{MEDIA_TYPE},application/json"
 EVENTS = f"{MEDIA_TYPE};stream=watch,application/json;stream=watch"
-"""The formats accepted for a list and a watch: a proxy before the server may know only JSON."""
+"""The formats accepted for a list and a watch; a proxy before the server can change to JSON."""
 KINDS = frozenset({"Pod", "Service", "ConfigMap"})
-"""The kinds that can be read here, also in a list and in a watch event; a Status can, too."""
+"""The kinds that can be read here, also in a list and in a watch event. So can a Status."""
 MAX_FRAME_BYTES = 64 << 20
 _LENGTH_BYTES = 4
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -116,11 +116,11 @@ _MESSAGES: dict[str, _Table] = {
     },
 }
 """Message -> field -> (number, type). A `*` marks a list. Kubernetes sends empty values too. JSON
-omits them, except where the type has a `!` (always there) or a `?` (there whenever set)."""
+omits them, except if the type has a `!` (never omitted) or a `?` (omitted only if not set)."""
 
 
 def split_frames(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The frames of a stream: each has its length in four bytes, then that many bytes."""
+    """The contents of a stream's frames; each has its length in four bytes before it."""
     rest = bytearray()
     for chunk in chunks:
         rest += chunk
@@ -147,7 +147,7 @@ def decode_event(frame: bytes) -> Raw:
 def decode(data: bytes) -> Raw:
     """An object or a list as it would be in JSON. Raises Transient if it cannot be read here.
 
-    If only an object's name and version can be read, it is Unreadable.
+    If only the name and version of an object can be read, returns an Unreadable for it.
     """
     try:
         unknown = _parse("Unknown", data.removeprefix(_MAGIC))
@@ -228,7 +228,7 @@ _Reader = Callable[[Any], Any]
 
 
 def _read_message(name: str) -> _Reader:
-    """A reader of one kind of message: its fields by their names, without what JSON omits."""
+    """A function that makes a dict of a message: its fields by name, without those JSON omits."""
     fields = [
         (field, _value_reader(text), "?" in text, "!" in text or "?" in text)
         for field, (_, text) in _MESSAGES[name].items()
@@ -271,13 +271,13 @@ def _read_map(values: Any) -> dict[str, str]:
 
 
 def _mend(value: str | bytes) -> str:
-    """Replace invalid UTF-8, which comes as bytes, the way that JSON does."""
+    """Replace invalid UTF-8, for which protobuf returns bytes, as the API server does in JSON."""
     return value if isinstance(value, str) else value.decode(errors="replace")
 
 
 @lru_cache(maxsize=4096)
 def _format_seconds(seconds: int) -> str:
-    """A time as text, at most that of the year 9999. Cached: a job's pods share most times."""
+    """A time as text, in the years 1 to 9999. Cached, because a job's pods share most times."""
     within = min(max(seconds, _FIRST_SECOND), _LAST_SECOND)
     return format_time(_EPOCH + timedelta(seconds=within))
 

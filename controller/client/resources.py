@@ -11,8 +11,8 @@ from api import constants
 class Resource:
     """One kind at one version. `api_version` is `v1` or `group/version`.
 
-    There is one object per kind, and they compare by identity: as keys of the store's tables they
-    are hashed all the time.
+    There is one object per kind. They compare by identity, which makes hashes fast: they are the
+    keys of the store's tables.
     """
 
     kind: str

@@ -1,10 +1,10 @@
-"""Applies a plan: thin code that writes, in the order of the plan's fields.
+"""Applies a plan: deletes, patches and creates children, then writes the status. Thread-safe.
 
-If a pod that the plan assumes gone is alive, the cache lags and nothing is written.
-The status is written even when a write of a child failed. Events and totals come after the status
-that they report. Creates go out group by group. Those of one group run in parallel, in batches that
-double while they succeed: if a quota or a webhook refuses pods, one create is refused, not a
-thousand. Any worker may call.
+If a pod that the plan assumes gone is alive, the cache lags and nothing is written. The status is
+written even if a write of a child failed. Events and metrics come after the status that they
+report. Creates are sent group by group. Those of one group run in parallel, in batches that double
+while they succeed, so that a quota or a webhook that refuses pods refuses one create, not a
+thousand.
 """
 
 import threading
@@ -29,7 +29,7 @@ from metrics import Metrics
 from reconcile.model.plan import Child, Delete, ObjectReference, Plan, Refusal
 
 MAX_PARALLEL = 16
-"""Threads that write children, for all workers together."""
+"""Helper threads that write children, for all workers together."""
 MAX_BATCH = 32
 """The most writes in a batch: a small job's pods do not wait long behind a wide job's batch."""
 MAX_CREATES = 500
@@ -46,7 +46,7 @@ Error = ApiError | None
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A plan that one worker writes; `result` is filled in on the way."""
+    """A plan that one worker writes; the writes add to `result`."""
 
     owner: Owner
     family: Family
@@ -57,7 +57,8 @@ class _Task:
 class Applier:
     """Writes plans through one client, with helper threads that all workers share.
 
-    `is_backlogged` says whether jobs of a namespace wait for a worker.
+    `is_backlogged` says whether jobs of a namespace wait for a worker. Without a `keeper`, no logs
+    are kept.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Applier:
         self._stop = threading.Event()
 
     def apply(self, owner: Owner, family: Family, plan: Plan) -> Result:
-        """Apply the plan; never raises an ApiError."""
+        """Apply the plan and return how it went; never raises an ApiError."""
         task = _Task(owner, family, plan)
         if not self._confirm_gone(task):
             return task.result
@@ -106,11 +107,11 @@ class Applier:
         self._stop.set()
 
     def close(self) -> None:
-        """End the helpers' threads, once no worker uses them."""
+        """Stop the helper threads. Call this only when no worker uses them any more."""
         self._helpers.close()
 
     def _confirm_gone(self, task: _Task) -> bool:
-        """Ask the API server whether the pods that the plan assumes gone are really gone."""
+        """Whether the API server confirms that the pods are gone; if not, notes an error."""
         for name in task.plan.verify_gone:
             error = self._children.confirm_gone(task.owner, POD, name)
             if error is not None:
@@ -138,7 +139,7 @@ class Applier:
     def _create_children(self, task: _Task) -> None:
         result, create = task.result, partial(self._children.create, task.owner)
         for batch in _growing_batches(task.plan.creates, first=1):
-            # Asked before each batch: jobs may have come since the pass of a wide one began.
+            # Asked before each batch: other jobs can come during the pass of a wide job.
             is_backlogged = self._is_backlogged(task.owner.key.namespace)
             most = BACKLOGGED_CREATES if is_backlogged else MAX_CREATES
             left = most - len(result.created)
@@ -156,9 +157,10 @@ class Applier:
     def _write_status(self, task: _Task) -> bool:
         """Write the status; returns whether the stored status is now the plan's.
 
-        It is written only over the version that the plan was made from. A UID would not do: the
-        status subresource of a custom resource ignores it, and a deleted job's status would reach
-        its namesake. A move that changes nothing is an error: it would be repeated forever.
+        It is written only over the version that the plan was made from. A UID would not be enough:
+        the status subresource of a custom resource ignores it, so a deleted job's status would
+        reach a new job of the same name. A move to another state that changes nothing is an error,
+        because it would be repeated forever.
         """
         if task.plan.status is None:
             return True
@@ -193,7 +195,7 @@ class Applier:
 
 
 def _note(result: Result, child: Child, error: ApiError | None, *, is_delete: bool) -> None:
-    """Record how a write went, and whether a retry may help."""
+    """Record how a write went: an error is a refusal if a retry alone cannot help."""
     if error is None:
         (result.deleted if is_delete else result.created).add(child)
         return

@@ -1,11 +1,11 @@
-"""Writes one child: creates, patches or deletes it, and notes the write so that we can wait for it.
+"""Creates, patches or deletes one child, and notes the write until the store shows it. Thread-safe.
 
 A delete applies only to the UID that the plan saw. A create whose name is taken succeeds only if
-the existing object is this job's. Errors are returned, since the caller writes many at
-once and has to see every result. Any thread may call.
+the existing object is this job's. ApiErrors are returned, not raised, because the caller writes
+many children at once and needs every result.
 
-If somebody removes a child's job label, it still belongs to the job, but no watch shows it, and the
-job would wait for it forever. So it is deleted and replaced.
+If somebody removes a child's job label, the child still belongs to the job, but no watch shows it,
+and the job would wait for it forever. So the child is deleted, and a later pass creates it again.
 """
 
 from dataclasses import dataclass
@@ -32,13 +32,16 @@ from reconcile.model.plan import Create, Delete, ObjectReference, Patch
 
 @dataclass(frozen=True, slots=True)
 class ChildWriter:
-    """Single writes on one client."""
+    """Creates, patches and deletes children, one in a call, through one client."""
 
     client: ApiClient
     memory: JobMemory
 
     def create(self, owner: Owner, item: Create) -> ApiError | None:
-        """Create a child; also succeeds if this job's child of that name already exists."""
+        """Create a child; also succeeds if this job's child of that name already exists.
+
+        If admission changed the child so that the operator could not find it, deletes it again.
+        """
         body = item.build()
         resource = find_resource(body["apiVersion"], item.kind)
         try:
@@ -54,7 +57,7 @@ class ChildWriter:
         altered = _find_alteration(owner, body, obj)
         if not altered:
             return None
-        # The next pass would not find the child, or take it for another job's.
+        # The next pass would not find the child, or would take it for that of another job.
         self.delete(owner, Delete(ObjectReference.of({**body, "metadata": obj["metadata"]})))
         return Invalid(f"admission changed {altered}", reason="Altered")
 
@@ -65,7 +68,7 @@ class ChildWriter:
         try:
             self.client.delete(path, target.uid, item.grace_seconds)
         except (NotFound, Conflict):
-            return None  # gone, or another one already stands in its place
+            return None  # gone, or another object has its name now
         except ApiError as error:
             return error
         self.memory.await_deleted(owner.key, resource, target.name, target.uid)
@@ -86,7 +89,10 @@ class ChildWriter:
         return None
 
     def confirm_gone(self, owner: Owner, resource: Resource, name: str) -> ApiError | None:
-        """None if the API server, rather than the cache, has no living child of this name."""
+        """None if the API server has no such child or it is being deleted; else an error.
+
+        A child that no watch shows, because it lost its job label, is deleted.
+        """
         try:
             there = self.client.get(resource.path(owner.key.namespace, name))
         except NotFound:
@@ -102,7 +108,10 @@ class ChildWriter:
     def _examine_namesake(
         self, owner: Owner, resource: Resource, name: str, taken: AlreadyExists
     ) -> ApiError | None:
-        """Find out what has the taken name: None if it is this job's child, else the error."""
+        """Find out which object has the name: None if it is this job's child, else the error.
+
+        A child that no watch shows, because it lost its job label, is deleted; that is an error.
+        """
         try:
             there = self.client.get(resource.path(owner.key.namespace, name))
         except NotFound:
@@ -115,20 +124,20 @@ class ChildWriter:
             self.memory.await_written(owner.key, resource, there)
             return None
         if owner.has_inherited(there):
-            # Left by a deleted job of the same name; the child's deletion wakes this job.
+            # A deleted job of the same name left it; its deletion will wake this job.
             return FormerJob(f"{resource.kind} {name} of a former job is still there")
         former = former_uid(owner, there)
         return Ownerless(former, code=taken.code) if former else taken
 
     def _delete_unseen(self, owner: Owner, there: Raw) -> ApiError:
-        """Delete a child without the job's label; returns an error, so that the pass is retried."""
+        """Delete a child without the job's label; always returns an error, to retry the pass."""
         target = ObjectReference.of(there)
         failed = self.delete(owner, Delete(target))
         return failed or Transient(f"{target.kind} {target.name} lost its label {LABEL_JOB_UID}")
 
 
 def _find_alteration(owner: Owner, sent: Raw, made: Raw) -> str:
-    """What admission changed so that the operator could not find the child; empty if nothing."""
+    """The change by admission that hides the child from the operator; empty if there is none."""
     if name_of(sent) != name_of(made):
         return f"its name to {name_of(made)}"
     if owner.controls(sent) and not owner.controls(made):

@@ -1,13 +1,13 @@
 """Kubernetes Events about jobs, sent in the background.
 
-Reconciling never waits for an Event and never fails because of one. `record` puts it into a bounded
-buffer, from which one thread sends. Namespaces take turns, and when the buffer is full, the one
+A pass never waits for an Event and never fails because of one. `record` puts it into a bounded
+buffer, from which one thread sends. Namespaces take turns. When the buffer is full, the namespace
 with the most Events in it loses its newest. An Event that is dropped or cannot be sent is counted.
-If an Event repeats within ten minutes, only the count of the first is raised. A job may send 25
+If an Event repeats within ten minutes, only the count of the first one is raised. A job can send 25
 Events at once, and one every ten seconds after that. While jobs of a namespace wait for a worker,
-its Events are deferred, by 30 s at most, so that the API server's time goes into starts. An Event
-carries the time at which it was recorded. If a write takes long, as with a hanging webhook, it is
-not retried, and nothing is sent for its namespace for a minute.
+its Events are deferred, by 30 s at most, to leave the API server's time to the starts of jobs. An
+Event has the time at which it was recorded. If a write takes long, for example because a webhook
+hangs, it is not retried, and nothing is sent for its namespace for a minute.
 """
 
 import random
@@ -39,7 +39,7 @@ MESSAGE_CHARACTERS = 1024
 DEFER_SECONDS = 30.0
 """No Event is deferred longer."""
 SLOW_SECONDS = 5.0
-"""A write that takes this long is slow: it holds up the Events of all namespaces."""
+"""A write that takes this long is slow, because it delays the Events of all namespaces."""
 REST_SECONDS = 60.0
 """How long nothing is sent for a namespace after a slow write."""
 _LOOK_SECONDS = 0.1
@@ -52,7 +52,7 @@ _MAX_NAMESPACES = 10_000
 class _Note:
     """An Event to send. Equal notes are one Event that repeats.
 
-    `at` is when it was recorded; `send_by`, on the monotonic clock, is when it must be sent.
+    `at` is when it was recorded; after `send_by`, on the monotonic clock, it is not deferred.
     """
 
     namespace: str
@@ -64,7 +64,7 @@ class _Note:
 
 
 class EventRecorder:
-    """Buffers, merges and sends. Any thread may record; one thread runs it."""
+    """Buffers, merges and sends Events. Any thread can call `record`; one thread calls `run`."""
 
     def __init__(
         self,
@@ -89,10 +89,10 @@ class EventRecorder:
         """For each note that was sent: the name of its Event, and the Event's count."""
         self._budgets: TTLCache[str, TokenBucket] = TTLCache(_MAX_SERIES, SAME_SECONDS, now)
         self._resting: TTLCache[str, bool] = TTLCache(_MAX_NAMESPACES, REST_SECONDS, now)
-        """Namespaces where a write took long."""
+        """Namespaces for which nothing is sent, because a write took long."""
 
     def record(self, job: Raw, event: EmitEvent) -> None:
-        """Queue an Event about a job. When the buffer is full, an Event is dropped."""
+        """Queue an Event about a job. If the buffer is full, this or another Event is dropped."""
         place = (namespace_of(job), name_of(job), uid_of(job))
         send_by = self._clock.monotonic() + DEFER_SECONDS
         note = _Note(*place, event, self._clock.now(), send_by)
@@ -106,12 +106,12 @@ class EventRecorder:
             self._metrics.event_dropped("buffer_full")
 
     def run(self) -> None:
-        """Send until stopped, then send the rest of the buffer."""
+        """Send until stopped, then the rest of the buffer, except for namespaces that rest."""
         while (note := self._next()) is not None:
             self._deliver(note)
 
     def stop(self) -> None:
-        """Send the buffered Events, without pauses between tries, and end."""
+        """Make `run` send the buffered Events, without pauses between tries, and return."""
         self._stop.set()
         with self._changed:
             self._changed.notify()
@@ -130,7 +130,7 @@ class EventRecorder:
             self._clock.wait(self._stop, _LOOK_SECONDS)
 
     def _next_turn_locked(self) -> str | None:
-        """The first namespace that is neither resting nor deferring its Events."""
+        """The first namespace that neither rests nor, in a half-empty buffer, defers."""
         has_room = len(self._notes) < BUFFER_SIZE // 2
         for note in self._notes.firsts():
             is_deferred = has_room and self._is_deferred(note)
@@ -145,7 +145,7 @@ class EventRecorder:
     def _deliver(self, note: _Note) -> None:
         new = TokenBucket(RATE_PER_JOB, BURST_PER_JOB, self._clock)
         budget = self._budgets.get(note.uid, new)
-        self._budgets[note.uid] = budget  # put in again, so that its time to live starts anew
+        self._budgets[note.uid] = budget  # put in again, to restart its time to live
         if not budget.try_take():
             self._metrics.event_dropped("rate_limited")
             return
@@ -170,7 +170,7 @@ class EventRecorder:
             self._log.warning("event_not_sent", reason=note.event.reason, error=failure.message)
 
     def _send_timed(self, note: _Note) -> None:
-        """Send the note; if that takes long, even if it succeeds, the namespace rests."""
+        """Send the note. If that takes SLOW_SECONDS, even with success, the namespace rests."""
         began = self._clock.monotonic()
         try:
             self._send(note)

@@ -1,7 +1,7 @@
 """Follows one container's log: its progress, and how long it has been silent.
 
-Silence counts only between two successful reads in a row, by this process's clock: time in which
-the log could not be read does not count. If the node's clock is plainly wrong, times are corrected.
+Silence counts only between two successful reads in a row, by this process's clock. So time in which
+the log could not be read does not count. If the node's clock is clearly wrong, times are corrected.
 """
 
 import math
@@ -16,9 +16,9 @@ from reconcile.words.progress import MAX_LINES, Line, Progress, ProgressReader, 
 REPORT_SECONDS = 300.0
 """A job's progress is reported at least this often, even if it has hardly changed."""
 SLACK = timedelta(seconds=5)
-"""Clocks that differ by less count as right."""
+"""A clock that differs by less from the API server's counts as right."""
 FEWER = 4
-"""The number of lines is divided by this when they are too long together."""
+"""If the lines are too long together, their number is divided by this."""
 SHORT_BYTES = 8192
 """After an answer this short, more lines are requested."""
 
@@ -31,7 +31,7 @@ class FollowedLog:
         self.pod_uid, self.attempt = pod_uid, attempt
         self._known = known if known.attempt == attempt else TrainingProgress()
         self._pause = parse_time(self._known.quiet_until)
-        """The end of a pause, by the API server's clock: its writer had corrected the node's."""
+        """`quiet_until` of the status: the announced end of a silence, by the API server's clock."""
         self.lines = MAX_LINES
         """How many lines to ask for."""
         self.reading: Reading | None = None
@@ -40,30 +40,30 @@ class FollowedLog:
         self._last: Line | None = None
         """The last line that was read, as the node wrote it."""
         self._stepped: tuple[int | None, datetime | None] = None, None
-        """The last epoch, and when the step last changed, by the node's clock. If steps are counted
-        anew in each epoch, each read may show the same step.
+        """The last epoch, and when the step last changed, by the node's clock. The epoch matters if
+        steps are counted from 0 in each epoch: then every read can show the same step.
         """
         self._read_at = -math.inf
-        """The monotonic time of the last read if it succeeded, else minus infinity."""
+        """The monotonic time of the last read; minus infinity if that failed."""
         self._seen_at: datetime | None = None
         self._shift = timedelta()
         """How far the API server's clock is ahead of the node's."""
         self._reported_at = 0.0
 
     def ask_fewer(self) -> bool:
-        """Request fewer lines from now on: they were too long. Returns whether that is possible."""
+        """Request fewer lines from now on, because they were too long; False if it is one."""
         before, self.lines = self.lines, max(1, self.lines // FEWER)
         return self.lines < before
 
     def fail(self) -> None:
-        """Note that the log could not be read: its silence is unknown until it is read again."""
+        """Note that the log could not be read: the time until the next read does not count."""
         self._read_at = -math.inf
 
     def take(self, log: bytes, at: float, now: datetime, broken_at: float = -math.inf) -> Reading:
         """The reading after this read; `is_telling` then says whether the job needs a pass.
 
         `at` and `now` are the monotonic and the API server's time before the read. `broken_at` is
-        when a read of any log last failed for a reason that holds for all.
+        when a read of any log last failed for a reason that concerns all logs.
         """
         lines = self._new_of(read_lines(log))
         gap = at - self._read_at if self._read_at > broken_at else 0.0
@@ -90,7 +90,7 @@ class FollowedLog:
         return reading
 
     def _go_on(self, reading: Reading) -> Reading:
-        """The first reading, plus the silence that another process has seen before.
+        """The first reading, plus the silence that another process has measured before.
 
         Otherwise, a hang would never be found if leaders change often. The time between the reads
         of two processes does not count, because nobody read the log.
@@ -110,17 +110,17 @@ class FollowedLog:
         self._stepped = progress.epoch, progress.last_step_time
         last = self._last = lines[-1]
         shown = min(last.time + self._shift, now)
-        if self._seen_at is not None:  # the last line was written after that read
+        if self._seen_at is not None:  # the lines are new since that read
             shown = max(shown, self._seen_at - SLACK)
         self._shift = shown - last.time
         progress, mark = progress.moved(self._shift), self._reader.marked_progress
-        if self._pause and (mark is None or mark.quiet_until):  # no line has ended the pause
+        if self._pause and (mark is None or mark.quiet_until):  # the pause goes on
             until = max(self._pause, progress.quiet_until or self._pause)
             return progress._replace(quiet_until=until)
         return progress
 
     def _new_of(self, lines: list[Line]) -> list[Line]:
-        """The lines that are new, or have become longer since they were last read."""
+        """The lines that are new, or that have changed since they were last read."""
         last = self._last
         for index in range(len(lines) - 1, -1, -1):
             if last is not None and lines[index].time == last.time:
@@ -129,5 +129,5 @@ class FollowedLog:
 
 
 def _news(progress: Progress) -> tuple[object, ...]:
-    """The fields whose change is written to status soon."""
+    """The fields whose change is written to the status soon, not only after REPORT_SECONDS."""
     return progress.percent, progress.checkpoint, progress.quiet_until

@@ -1,7 +1,7 @@
-"""Threads that help the workers to write many objects at once.
+"""Threads that help the workers to write many objects at once. Thread-safe.
 
-No worker waits for a helper: if none is free, it does the work itself. If one job's writes
-hang, because of a webhook, other jobs continue with their own workers. Any worker may call.
+If no helper is free, a worker does the work itself. If the writes of one job hang because of a
+webhook, other jobs continue with their own workers.
 """
 
 import threading
@@ -21,17 +21,17 @@ class Helpers:
         self._free = threading.Semaphore(count)
 
     def map(self, do: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """The results, in order. The worker takes part, and the last item is always its own."""
+        """Call `do` for each item, the last in this thread; returns the results in order."""
         started = [self._start(do, item) for item in items[:-1]]
         last = [do(item) for item in items[-1:]]
         return [each.result() for each in started] + last
 
     def close(self) -> None:
-        """End the threads, once no worker uses them."""
+        """Stop the threads. Call this only when no worker uses them any more."""
         self._pool.shutdown(cancel_futures=True)
 
     def _start(self, do: Callable[[Item], Result], item: Item) -> Future[Result]:
-        """The future result from a helper, or the result right away from the worker itself."""
+        """Let a free helper do it, or do it now if none is free; returns the future result."""
         if self._free.acquire(blocking=False):
             started = self._pool.submit(do, item)
             started.add_done_callback(lambda _: self._free.release())

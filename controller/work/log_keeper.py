@@ -1,6 +1,7 @@
-"""Keeps the end of a failed pod's log before the pod goes, for jobs that ask, with --progress.
+"""Saves the end of a failed pod's log before the pod is deleted, if the job asks for that.
 
-Any worker may call. The reads are limited to a rate. If one fails, the job goes on without the log.
+This needs --progress. Thread-safe. The reads are limited to a rate. If a read fails or would exceed
+the limit, the job continues without the log.
 """
 
 from dataclasses import dataclass, field
@@ -17,11 +18,11 @@ from kube.logs import read_tail
 from reconcile.model.plan import KeepLog
 
 LINES = (200, 40, 1)
-"""How many lines to ask for; fewer if they are too long together."""
+"""How many lines to request; the next number if they are too long together."""
 RATE, BURST = 5.0, 20
-"""Logs read per second, and in a burst: thousands of failing jobs must not set the pace."""
+"""Logs read per second, and in a burst: a limit for when thousands of jobs fail."""
 MAX_AT_ONCE = 2
-"""How many workers may read at once, so that nodes that do not answer leave workers to others."""
+"""How many workers can read at once. Nodes that do not answer cannot block more workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class LogKeeper:
     slots: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_AT_ONCE))
 
     def keep(self, owner: Owner, item: KeepLog) -> None:
-        """Keep a log and delete the oldest kept one, unless too many logs are being read."""
+        """Save a log, and delete an older one (`item.former`). Does nothing beyond the limits."""
         if self.slots.acquire(blocking=False):
             try:
                 if self.pace.try_take():

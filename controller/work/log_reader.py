@@ -1,9 +1,9 @@
 """Reads the training's progress from the logs of running jobs, with --progress.
 
-For each job, the last lines of its first worker are read, every 30 s at most, and all reads
-together are limited to a rate. The result is stored in the job's memory, and the job gets a pass if
-the result is news. The operator chooses pod and container, and a log is used only while its pod
-still has the same UID. No exception leaves this module's loop.
+For each job, the last lines of its first worker are read, at most every 30 s, and all reads
+together are limited to a rate. The result is stored in the job's memory. If it is news or the
+training has stalled, the job gets a pass. The operator chooses pod and container, and a log is used
+only while its pod still has the same UID. No exception ends the loop.
 """
 
 import threading
@@ -36,7 +36,7 @@ from reconcile.model.training import READ_PHASES, Tail
 from reconcile.words.progress import Line, read_lines
 
 THREADS = 4
-"""Several threads, because one may wait for a node that hangs."""
+"""Several threads, because one can hang with a node."""
 AT_ONCE = 5
 """How many logs are read in a batch."""
 PERIOD_SECONDS = 30.0
@@ -44,21 +44,21 @@ PERIOD_SECONDS = 30.0
 SCAN_SECONDS = 2.0
 """How often the list of running jobs is updated."""
 BACKLOG_SHARE = 0.2
-"""The part of the reads that is left to namespaces whose jobs wait for a worker."""
+"""The share of the reads that namespaces get whose jobs wait for a worker."""
 MAX_TAILS = 16
 MAX_JOB_BYTES = 128 << 10
-"""The logs of larger jobs are not read: each read unpacks the job to thirty times its size."""
+"""The logs of larger jobs are not read, because each read would unpack thirty times the size."""
 FORBIDDEN_SECONDS = 300.0
 BUSY_SECONDS = 5.0
 MAX_BUSY_SECONDS = 60.0
-"""The longest pause that we make because an API server asks for it."""
+"""The longest pause of all reads that an API server can ask for."""
 LOG_RATE = 1 / 60
-"""Log lines per second about logs that could not be read."""
+"""The most lines per second that this module logs about reads that failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The log to read: that of a job's first worker. `is_stalled`: according to the status."""
+    """The log of a job's first worker, to be read. `is_stalled`: the job's status says so."""
 
     owner: Owner
     log: FollowedLog
@@ -72,9 +72,9 @@ class Target:
 class LogReader:
     """The loops that the threads run.
 
-    `queue` has the jobs that run: each is read, and comes back when its log is due again. `add`
-    gives a job a pass, `record` an Event; `pace` limits the reads, `backlog_pace` those in
-    namespaces whose jobs wait for a worker, and `complaints` what is logged.
+    `queue` contains the running jobs; after a read, a job is added again with a delay. `add` gives
+    a job a pass, `record` sends an Event about it. `pace` limits all reads, `backlog_pace` also
+    those in namespaces whose jobs wait for a worker, and `complaints` the lines that are logged.
     """
 
     client: Client
@@ -92,24 +92,24 @@ class LogReader:
     nodes: NodeRests
     _stopped: threading.Event = field(default_factory=threading.Event)
     _broken_at: float = float("-inf")
-    """When a read last failed for a reason that holds for all logs, so that no silence counts."""
+    """When a read last failed for a reason that concerns all logs: no silence counts then."""
     _paused_until: float = float("-inf")
-    """No log is read until then: the API server is busy or away. Any thread sets these two."""
+    """No log is read until then, because the API server is busy or away. Any thread sets both."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    """Guards the fields below; a log in the table belongs to the thread that took its job."""
+    """Guards the fields below. Only the thread that took a job from the queue uses its log."""
     _logs: dict[Key, FollowedLog | None] = field(default_factory=dict)
-    """The log of each job that runs; None before the first read."""
+    """The log of each running job; None before the first read."""
     _reported: set[Key] = field(default_factory=set)
     """The jobs with an Event that says why their log is not read."""
 
     def watch(self) -> None:
-        """Follow which jobs run, until the stop."""
+        """Keep the table of running jobs up to date until the stop."""
         while not self._stopped.is_set():
             self.update()
             self.clock.wait(self._stopped, SCAN_SECONDS)
 
     def update(self) -> None:
-        """Read the logs of the jobs that run now, and of no others."""
+        """Update the table of running jobs, and queue those that are new in it."""
         running = {key for key, each in self.store.facts(PADDLE_JOB) if each.phase in READ_PHASES}
         with self._lock:
             begun = running - self._logs.keys()
@@ -119,17 +119,17 @@ class LogReader:
             self.queue.add(key)
 
     def run(self) -> None:
-        """Read until the stop."""
+        """Read the logs of queued jobs until the stop."""
         while (key := self.queue.get()) is not None:
             self.queue.file(key, Filing(after_seconds=self._read(key), is_settled=True))
 
     def stop(self) -> None:
-        """End the threads, after their reads under way. Any thread may call."""
+        """Make all loops return after their reads in progress. Any thread can call this."""
         self._stopped.set()
         self.queue.shut_down()
 
     def _read(self, key: Key) -> float | None:
-        """Read a job's log; returns the seconds until the next read, None if the job has ended."""
+        """Read a job's log; returns the seconds to the next read, None if the job does not run."""
         with self._lock:
             if key not in self._logs:
                 return None
@@ -145,7 +145,7 @@ class LogReader:
             return PERIOD_SECONDS
 
     def _find(self, key: Key) -> Target | None:
-        """The pod to read, if it runs."""
+        """The log to read; None if the first worker does not run or the job is too large."""
         entry = self.store.entry(PADDLE_JOB, key)
         if entry is None or entry.is_deleting:
             return None
@@ -180,7 +180,7 @@ class LogReader:
         return pod if labels_of(pod).get(LABEL_ATTEMPT) == str(attempt) else None
 
     def _follow(self, key: Key, pod_uid: str, attempt: int, status: Raw) -> FollowedLog:
-        """The log of this pod, from where it was last read; at first, from what the status says."""
+        """What is known of this pod's log from earlier reads; at first, what the status says."""
         with self._lock:
             found = self._logs.get(key)
             if found is None or found.pod_uid != pod_uid:
@@ -189,7 +189,7 @@ class LogReader:
             return found
 
     def _visit(self, target: Target) -> float:
-        """Read a pod's log, unless its node rests; returns the seconds until the next read."""
+        """Read a pod's log, unless reads of its node pause; returns the seconds until the next."""
         followed, policy = target.log, target.policy
         if rest := self.nodes.seconds(target.node):
             followed.fail()
@@ -203,7 +203,7 @@ class LogReader:
             if followed.ask_fewer():
                 return 0.0
             self._report(target.owner, error.message)
-            followed.fail()  # whether the log grew is unknown
+            followed.fail()  # nobody knows whether the log grew
             return PERIOD_SECONDS
         except ApiError as error:
             followed.fail()
@@ -214,20 +214,20 @@ class LogReader:
         if stall is Reason.NO_OUTPUT and not reading.tails:
             reading = replace(reading, tails=tuple(self._read_tails(target)))
             followed.reading = reading
-        # Passes ignore it once another pod has taken the name: the log may have been that pod's.
+        # Passes ignore it if another pod has the name now: perhaps this was its log.
         self.memory.note_training(target.owner.key, target.owner.uid, followed.pod_uid, reading)
         if followed.is_telling or stall or target.is_stalled:
             self.add(target.owner.key)
         return PERIOD_SECONDS
 
     def _get(self, target: Target, worker: int, lines: int) -> bytes:
-        """The last lines of a worker. Raises ApiError, TooLarge if they are too long."""
+        """The last lines of a worker. Raises ApiError; a TooLarge if the lines are too long."""
         namespace, name = target.owner.key
         path = POD.path(namespace, pod_name(name, Role.WORKER, worker), "log")
         return read_tail(self.client, path, target.container, (lines,))
 
     def _note_failure(self, target: Target, error: ApiError) -> float:
-        """Log why a log was not read; pause reads of its node, or all reads, by the error."""
+        """Log a failed read; pause reads of its node or all reads, as the error requires."""
         if self.complaints.try_take():
             event = "logs_forbidden" if isinstance(error, Forbidden) else "log_not_read"
             job = "/".join(target.owner.key)
@@ -244,7 +244,7 @@ class LogReader:
         return PERIOD_SECONDS
 
     def _report(self, owner: Owner, why: str) -> None:
-        """Emit an Event, once per job, that says why its progress is unknown."""
+        """Record an Event that says why progress is unknown, once while the job runs."""
         with self._lock:
             if owner.key in self._reported:
                 return
@@ -254,7 +254,7 @@ class LogReader:
         self.record(job, EmitEvent("Warning", Reason.LOG_NOT_READ, message))
 
     def _read_tails(self, target: Target) -> Iterator[Tail]:
-        """The last line of each of the first workers, which shows who fell silent first."""
+        """The last line of each of the first workers, to show which one fell silent first."""
         for index in range(MAX_TAILS):
             name = pod_name(target.owner.key.name, Role.WORKER, index)
             pod = self._pod(target.owner, target.log.attempt, name)

@@ -2,11 +2,11 @@
 
 The API server validates an object after admission has changed it. The invalid value may come from a
 LimitRange or a mutating webhook, which somebody can fix. Waiting is useless only if we sent every
-refused field, with the refused value if the answer shows it. Policies and webhooks use other
-messages, whatever code they answer with. Any thread may call.
+refused field, with the refused value if the answer shows it. A refusal by a policy or a webhook is
+never taken for this, because its message differs. Thread-safe.
 
 The API server shows values as `field.Error.ErrorBody` of k8s.io/apimachinery does: texts and
-numbers as JSON. A quantity may be written differently from how it was sent.
+numbers as JSON. A quantity can look different from how it was sent.
 """
 
 import json
@@ -20,7 +20,7 @@ _REFUSED = re.compile(r'[\w.-]+ "[^"]*" is invalid: ')
 _UNREADABLE = re.compile(r'[\w.-]+ in version "[^"]*" cannot be handled as a ')
 _STEP = re.compile(r"\[(?P<key>[^\]]*)\]|(?P<name>[^.\[\]]+)")
 _LIMIT = re.compile(r"equal to (\S+) limit")
-"""The message on a request above its limit, which a LimitRange sets if it is left out."""
+"""The message if a resource request is above its limit; a LimitRange can have set the limit."""
 _REQUIRED = "FieldValueRequired"
 _SHOWN = re.compile(
     r'(?:(?:Invalid|Unsupported) value|Not found): ("(?:[^"\\]|\\.)*"|-?\d+)(?::|$)'
@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"[+-]?\.?\d")
 
 
 def is_malformed(error: Invalid, body: Raw) -> bool:
-    """Whether the body is invalid as it was sent."""
+    """Whether the body is surely invalid as it was sent; False in doubt."""
     if error.code == 400 and _UNREADABLE.match(error.message):
         return True
     causes = error.details.get("causes") or ()
@@ -63,7 +63,7 @@ def _is_changed(sent: Any, message: str) -> bool:
 
 
 def _look_up(body: Raw, path: str) -> Any:
-    """The value at a field's path, or None."""
+    """The value at the path of a field; None if the body has no such field."""
     found: Any = body
     for step in _STEP.finditer(path):
         key = step["name"] or step["key"]

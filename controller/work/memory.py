@@ -1,16 +1,17 @@
 """What this process remembers of a job between passes: facts that the store does not show.
 
-Own writes: a pass over a store that lacks the last pass's writes would make them again, or report
-them twice. Each write is noted, and the job waits until the store shows it. The versions of
-one kind can be compared, so the store shows a write once it has reached its version; it shows a
-deletion once the object is gone or has a deletion timestamp. The notes expire, because a watch may
-hang. A pass on a stale store then does no harm: child names are fixed, and deletes carry a UID.
+Own writes: if the store does not show the last pass's writes yet, a pass would repeat them, or
+report them twice. So each write is noted, and the job waits until the store shows it. The store
+shows a write when it has reached the write's version, because versions of one kind can be compared.
+It shows a deletion when the object is gone or has a deletion timestamp. The notes expire, because a
+watch can hang. A pass on a stale store then does no harm: child names are fixed, and deletes
+contain a UID.
 
 Refusals: a quota, pod security, a webhook or a taken name prevents the creation or deletion of a
-child, until somebody changes that. This module keeps the facts: what was refused, how often in a
-row and how long ago. `reconcile` decides what to do about them.
+child, until somebody removes the cause. This module stores what was refused, how often in a row and
+how long ago. `reconcile` decides what to do about it.
 
-A restart loses all of it, which costs just a few requests. Any thread may call.
+A restart loses this memory, which costs only a few requests. Thread-safe.
 """
 
 import math
@@ -34,9 +35,9 @@ from reconcile.model.plan import Child, Plan, Refusal
 from reconcile.model.training import Reading
 
 AWAIT_SECONDS = 120.0
-"""Longer than the 70 s after which a half-open watch is found, and the store catches up."""
+"""The time until notes expire. A half-open watch is found, and lists again, after 70 s."""
 DENIED_SECONDS = 10.0
-"""An operator that had no right to write any status for this long is not ready."""
+"""After this long without the right to write any status, the operator is not ready."""
 _MAX_NAMESPACES = 10_000
 _MAX_JOBS = 100_000
 _KEEP_SECONDS = 3600.0
@@ -96,12 +97,12 @@ class JobMemory:
         """By namespace, the latest create that took long to fail, and when that was."""
 
         self._denied: tuple[Key, float] | None = None
-        """The first job since a status was written whose status we could not write, and when."""
+        """The first job whose status we had no right to write since the last success, and when."""
 
     def problems(self) -> list[str]:
         """A line if the right to write statuses has been missing for a while.
 
-        It does not name the job: anybody in the cluster may read it.
+        It does not name the job, because anybody in the cluster can read the line.
         """
         with self._lock:
             denied, now = self._denied, self._clock.monotonic()
@@ -142,7 +143,10 @@ class JobMemory:
             ]
 
     def awaits_writes(self, job: Key) -> bool:
-        """Whether the store has yet to show something that was written for the job."""
+        """Whether the store does not show all writes for the job yet.
+
+        If it does, or if the notes have expired, the notes are dropped.
+        """
         with self._lock:
             record = self._records.get(job)
             if record is None or not (record.written or record.deleted):
@@ -216,15 +220,15 @@ class JobMemory:
                 self._of_uid_locked(job, uid).training = pod_uid, reading
 
     def note_status_denied(self, job: Key) -> None:
-        """Note that writing the job's status was forbidden.
+        """Note that the operator has no right to write the job's status.
 
-        If admission refused it, only this job is affected, and the operator stays ready.
+        Not for a refusal by admission, which affects only this job: the operator stays ready.
         """
         with self._lock:
             self._denied = self._denied or (job, self._clock.monotonic())
 
     def _touched_locked(self, job: Key) -> _Record:
-        # Taken out and put back, because the expiry counts from the last time it was put in.
+        # Removed and inserted again, because the time to live counts from the last insertion.
         record = self._records.pop(job, None) or _Record()
         self._records[job] = record
         return record
@@ -239,7 +243,7 @@ class JobMemory:
         return record
 
     def _training_locked(self, job: Key, record: _Record) -> Reading | None:
-        """The reading, while its pod is there: a successor's log begins anew."""
+        """The reading; None if the pod with that log is gone: the next pod has a new log."""
         pod_uid, reading = record.training or ("", None)
         there = self._store.entry(POD, first_worker(job)) if reading else None
         return reading if there is not None and there.uid == pod_uid else None
@@ -277,5 +281,5 @@ class JobMemory:
 
 
 def first_worker(job: Key) -> Key:
-    """The pod whose log is read."""
+    """The pod whose log is read: worker 0."""
     return Key(job.namespace, pod_name(job.name, Role.WORKER, 0))

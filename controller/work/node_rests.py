@@ -1,6 +1,6 @@
-"""Which nodes' logs are not read for a while, because their kubelet has not answered.
+"""Pauses the reads of logs from nodes whose kubelet does not answer. Thread-safe.
 
-The pause is longer each time. Any thread may call.
+With each failure in a row, the pause doubles.
 """
 
 import threading
@@ -10,15 +10,15 @@ from cachetools import TTLCache
 from kube.clock import Clock
 
 NODE_REST_SECONDS = 60.0
-"""The first pause of a node; doubled each time."""
+"""The first pause of a node."""
 MAX_NODE_REST_SECONDS = 600.0
 TRY_SECONDS = 15.0
-"""After a node's pause, one read tries it; the others wait this long for the result."""
+"""After a node's pause, one read tries the node; other reads wait this long for the result."""
 _MAX_NODES = 10_000
 
 
 class NodeRests:
-    """The nodes that have not answered. One that nobody asks for any more is forgotten."""
+    """The nodes that have not answered. A node without reads is forgotten after a while."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -30,7 +30,10 @@ class NodeRests:
         """How often in a row each node has not answered, and when its pause ends."""
 
     def seconds(self, node: str) -> float:
-        """Seconds until a log of this node is read again, as a trial; 0 if the node answers."""
+        """Seconds until the next try to read a log of this node; 0 if the caller is to read now.
+
+        After a pause, only the first caller gets 0; the others wait for what it notes.
+        """
         with self._lock:
             failures, until = self._nodes.get(node, (0, 0.0))
             now = self._clock.monotonic()
@@ -39,7 +42,7 @@ class NodeRests:
             return max(0.0, until - now)
 
     def note(self, node: str, has_answered: bool) -> None:
-        """Note whether the node has answered; if not, its logs are not read for a while."""
+        """Note whether the node has answered a read; if not, a pause begins."""
         with self._lock:
             failures, _ = self._nodes.pop(node, (0, 0.0))
             if not has_answered:

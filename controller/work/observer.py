@@ -1,6 +1,7 @@
 """Gathers the input of `reconcile` from the store and the memory.
 
-The pods of another operator are in neither: the API server is asked. Any worker may call.
+Objects that no watch shows are read from the API server: the pods of another operator, and those
+that queued jobs need. Thread-safe.
 """
 
 import contextlib
@@ -41,9 +42,9 @@ _UNWATCHED = {
 class Observer:
     """Builds the input of `reconcile`.
 
-    `is_served` says whether the API server has a kind in a namespace; `get` reads an object from
-    it, by its path; `is_backlogged` says whether jobs of a namespace wait for a worker;
-    `is_forbidden` says whether the operator has no right to an optional kind.
+    `is_served` says whether the API server serves a kind in a namespace, `is_forbidden` whether the
+    operator has no right to an optional kind, `is_backlogged` whether jobs of a namespace wait for
+    a worker. `get` reads an object from the API server, by its path.
     """
 
     store: Store
@@ -91,7 +92,7 @@ class Observer:
                         yield trim(POD, pod)
 
     def _unwatched_objects(self, key: Key, family: Family) -> Iterator[tuple[Child, Raw]]:
-        """Objects that queued jobs need, but no watch shows, because few passes need them."""
+        """Unwatched objects that queued jobs need; empty if we have no right to get one."""
         if not self.is_served(WORKLOAD, key.namespace):
             return
         pods = len(family.children.get(POD, ()))

@@ -1,7 +1,7 @@
-"""Port ranges that jobs have just been given and that the store does not show yet.
+"""Remembers the port ranges that each job's latest pass has given to the job. Thread-safe.
 
-Other jobs must not get them meanwhile. A restart loses all of it, which costs a conflict that the
-next pass resolves. Any worker may call.
+The store does not show them yet, but no other job must get them. A restart of the operator loses
+this memory. That can cause a conflict, which the next pass resolves.
 """
 
 import threading
@@ -21,12 +21,12 @@ class PortRanges:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        """Held, without any request, while ranges are given: no two jobs may get the same."""
+        """Held while ranges are given, so no two jobs get the same. No request is sent then."""
         self._given: dict[Key, tuple[int, ...]] = {}
         """The ports that a job's latest pass gave it."""
 
     def decide(self, observed: Observed, decide: Callable[[Observed], Plan]) -> Plan:
-        """Decide with the ranges of all other jobs known, and record the ranges that it gives."""
+        """Decide. For `intranet: Host`, add the ranges of all other jobs, and remember new ones."""
         key = key_of(observed.job)
         with self._lock:
             if observed.job["spec"].get("intranet") != Intranet.HOST:

@@ -6,7 +6,7 @@ from kube.errors import ApiError, FormerJob, Throttled, Unreachable
 from reconcile.model.plan import Child, Refusal
 
 PERSISTENT_SECONDS = 5.0
-"""A job says why its writes fail once they have failed for this long."""
+"""After its writes have failed for this long, a job's status says why."""
 SLOW_SECONDS = 5.0
 """A create that takes this long to fail delays creates of other jobs in its namespace."""
 
@@ -15,11 +15,11 @@ SLOW_SECONDS = 5.0
 class Result:
     """How a plan went.
 
-    A retry may fix `errors`; `failed` is the last create or delete with one of them. `refusals`
+    A retry can fix `errors`; `failed` is the last create or delete with one of them. `refusals`
     last until somebody fixes their cause. `created` and `deleted` are the successes. `is_partial`:
     the plan was too long for one pass, and the rest follows. `is_outdated`: the job has changed
     since the plan was made, or is gone, so its status was not written. `is_hopeless`: the namespace
-    is being deleted, and takes no new objects. `is_status_written`: the plan's status was written.
+    is being deleted, so nothing can be created. `is_status_written`: the plan's status was written.
     `seconds`: how long the writes took.
     """
 
@@ -44,7 +44,7 @@ class Result:
 
     @property
     def slow_create(self) -> Refusal | None:
-        """The create that took long to fail, if the plan's writes did nothing else."""
+        """The create that failed after a long time, if no other child was written; else None."""
         if self.created or self.deleted or self.seconds < SLOW_SECONDS:
             return None
         known = (Throttled, Unreachable, FormerJob)

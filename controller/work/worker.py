@@ -1,7 +1,7 @@
 """The loop of a worker thread: take a key, observe, decide, write, and file the key.
 
-Many run at once; the queue gives no two of them the same key. Every error of a job ends here: it
-is logged once, and only that job's key waits.
+Many workers run at once; the queue never gives two of them the same key. Every error of a pass is
+handled here: it is logged once, and delays only that job.
 """
 
 import random
@@ -29,18 +29,18 @@ from reconcile.model.plan import Observed, Plan, Settings
 Decide = Callable[[Observed, datetime, Settings], Plan]
 
 LEAST_WAIT_SECONDS = 1.0
-"""After a failed pass, even a deadline leads to the next one only after this time."""
+"""After a failed pass, a deadline of the job leads to the next pass only after this time."""
 BATCH_SECONDS = 0.1
-"""The least rest after a pass: events come in bursts while pods start, and the next pass sees them
-all. A job that moves to another state, has more to create or has failed does not rest.
+"""The minimum rest after a pass, because events come in bursts while pods start, and the next pass
+sees them all. It does not apply if the job moves to another state, has more to create or failed.
 docs/performance.md says why.
 """
 REST_FACTOR = 10.0
-"""A job rests ten times as long as reading and deciding took: it takes a tenth of one thread."""
+"""A job rests ten times as long as reading and deciding took, to use a tenth of a thread."""
 CONFLICT_SECONDS = 1.0
 """The change that made a plan outdated wakes the job; it gets a pass after this time anyway."""
 LARGE_BYTES = 128 << 10
-"""The size of a large job as the store packs it; a usual one has a few thousand bytes."""
+"""A job is large if it takes more bytes in the store; a usual job takes a few thousand."""
 LARGE_WAIT_SECONDS = 1.0
 """How long a large job is deferred while another large job of its namespace has a pass."""
 
@@ -49,7 +49,7 @@ class LargePasses:
     """The large jobs in a pass now: one per namespace, so that passes do not exhaust memory.
 
     A spec of a megabyte can contain half a million objects, which take thirty times as much memory
-    while a pass reads them. Any worker may call.
+    while a pass reads them. Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class LargePasses:
         """The large job in a pass, by namespace."""
 
     def enter(self, job: Key, size: int) -> bool:
-        """Whether a pass over a job of this size may begin; if so, call `leave` after it."""
+        """Begin a pass; False if it has to wait for another large job. Call `leave` after it."""
         if size <= LARGE_BYTES:
             return True
         with self._lock:
@@ -74,7 +74,7 @@ class LargePasses:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """The loop that all worker threads run: it keeps nothing of its own between passes."""
+    """The loop that all worker threads run. It keeps no state of its own between passes."""
 
     queue: WorkQueue
     store: Store
@@ -95,7 +95,7 @@ class Worker:
             self.work(key)
 
     def work(self, key: Key) -> None:
-        """One pass over one job, whatever happens in it."""
+        """Do one pass over a job, unless it has to wait; an exception of it is only logged."""
         filing = self._hold_back(key)
         if filing is None:
             started = self.clock.monotonic()
@@ -115,8 +115,8 @@ class Worker:
         self.queue.file(key, filing)
 
     def _hold_back(self, key: Key) -> Filing | None:
-        """When to try again, if the job cannot have a pass now; else None."""
-        # Asked before the snapshot: the store only goes forward, so a snapshot has the writes too.
+        """None if a pass over the job begins now; else when to try again."""
+        # Asked before the snapshot is taken: then the snapshot shows the writes too.
         if self.memory.awaits_writes(key):
             # The events still to come wake the job; the delay is for those that never come.
             return Filing(after_seconds=AWAIT_SECONDS)
@@ -126,9 +126,10 @@ class Worker:
         return None
 
     def _pass(self, key: Key, log: Log) -> Filing:
-        """Observe, decide, write and file; new results of the writes are reported at once.
+        """Observe, decide and write; returns when the key is to be added again.
 
-        Once a plan is made, its deadline applies even if a later step raises.
+        If a new refusal has to be reported, a second plan is made at once, and only its status and
+        Events are written. After a plan is made, its deadline applies even if a later step raises.
         """
         started = self.clock.monotonic()
         family = self.store.family(key)
@@ -154,7 +155,7 @@ class Worker:
         return replace(filing, rest_seconds=_rest(plan, result, decided - started))
 
     def _decide(self, key: Key, family: Family, is_report: bool = False) -> Plan:
-        """The plan for what is observed of the job. A report does not wait for other jobs."""
+        """The plan for what is observed of the job. A report ignores that other jobs wait."""
         now, observed = self.clock.now(), self.observer.observe(key, family)
         if is_report:
             observed = replace(observed, is_backlogged=False)
@@ -179,7 +180,7 @@ class Worker:
             log.warning("write_failed", error=str(error), reason=error.reason)
 
     def _note_raised(self, error: Exception, after_seconds: float | None, log: Log) -> Filing:
-        """Handle a pass that raised: it is retried, and deadlines still apply."""
+        """Log the exception of a pass; the pass is retried, and its deadline still applies."""
         if isinstance(error, ApiError):
             log.warning("read_failed", error=error.message, reason=error.reason)
         else:
@@ -195,7 +196,7 @@ def _not_at_once(seconds: float | None) -> float | None:
 
 
 def _file(plan: Plan, result: Result, is_reported: bool) -> Filing:
-    """The table of outcomes: when the key comes back, and how metrics count the pass."""
+    """When the key is added again after a pass, and how metrics count the pass."""
     again = plan.requeue_after
     after = None if again is None else max(0.0, again - result.seconds)
     error = next(iter(result.errors), None)
@@ -223,6 +224,6 @@ def _rest(plan: Plan, result: Result, looked_seconds: float) -> float:
     """For how many seconds the job rests after its pass."""
     if plan.is_move and not result.errors:
         return 0.0
-    # A failed pass has a back-off, too; an event can end that early, but not a rest.
+    # A failed pass also has a back-off. An event can end a back-off early, but not a rest.
     least_seconds = 0.0 if result.is_partial or result.errors else BATCH_SECONDS
     return max(least_seconds, looked_seconds * REST_FACTOR)

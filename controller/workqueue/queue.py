@@ -113,7 +113,7 @@ class WorkQueue:
             self._add_locked(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
-        """Add the key after this many seconds, even if `add` comes earlier. The least delay counts."""
+        """Add the key after these seconds, even if it is added earlier. The least delay counts."""
         with self._changed:
             if seconds <= 0:
                 self._add_locked(key)
