@@ -1,8 +1,8 @@
 """Authorizes readers of /metrics: the API server authenticates the token and checks permissions.
 
 It works as in controller-runtime: a TokenReview, then a SubjectAccessReview of `get` on the path.
-Nobody gets through without the API server's approval; a client gets 500 if there was no usable
-answer from it. Verdicts are valid for a minute. The gate's own threads send the reviews, so the
+Nobody gets through without the API server's approval. If the API server gives no usable answer, the
+client gets 500. Verdicts are valid for a minute. The gate's own threads send the reviews, so the
 server's thread never waits. Tokens that were allowed before are cached separately and checked
 first, because anybody can send unknown tokens.
 """

@@ -6,7 +6,7 @@ a margin. A duration above one minute counts as one minute, because anyone who c
 can write any duration.
 
     0 s            10 s                13 s to 15 s
-    renewed ──────> renew deadline ────> another may lead
+    renewed ──────> renew deadline ────> another can lead
              writes  writes refused, this process ends
 
 A renewal counts from when it was sent. Writes stop at the deadline, and a write in progress then

@@ -165,7 +165,7 @@ class Manager:
         self._recorder.stop()
         self._threads.join(EVENTS_SECONDS, "events")
         if not is_drained:
-            # Something may still write: the lease is left to expire instead of handed over.
+            # A worker perhaps still writes, so the lease is not released: it expires.
             self._base.log.warning("not_drained", seconds=DRAIN_SECONDS)
         elif self._elector is not None:
             self._elector.stop()
@@ -181,7 +181,7 @@ class Manager:
         self._base.log.info("stopped", threads_left=left)
 
     def _add_all_jobs(self) -> None:
-        """Open the queue and add every job, an ended one after a random part of the spread."""
+        """Open the queue and add every job: ended ones later, at random times."""
         self._queue.open()
         for key, facts in self._store.facts(PADDLE_JOB):
             has_ended = facts.phase in TERMINAL_PHASES
@@ -189,7 +189,7 @@ class Manager:
             self._queue.add_after(key, seconds)
 
     def _wait_for_caches(self) -> bool:
-        """Wait until every cache is full; returns False after SYNC_SECONDS or on a stop."""
+        """Wait until every cache is full; returns False after SYNC_SECONDS or a stop."""
         full = self._wait_until(self._watches.are_full, SYNC_SECONDS)
         empty = self._watches.empty()
         if not full and not self._stop.is_set():
@@ -199,7 +199,7 @@ class Manager:
         return full
 
     def _catch_up(self) -> bool:
-        """Wait until every cache is as new as the lease; returns False if late, or on a stop."""
+        """Wait until every cache is as new as the lease; False after CATCH_UP_SECONDS or a stop."""
         started = self._base.clock.monotonic()
         self._watches.list_again()
 
@@ -216,7 +216,7 @@ class Manager:
         return is_current
 
     def _watch_clock(self) -> None:
-        """Wait for `stop`; while this machine's clock differs from the API server's, log it."""
+        """Wait for `stop`; log each minute if our clock differs from the API server's."""
         while True:
             ahead = self._base.clock.ahead()
             if abs(ahead) > MAX_DIFFERENCE:
@@ -357,5 +357,5 @@ class Manager:
 
 
 def _threads(workers: int) -> int:
-    """The worker threads: half as many more, for namespaces without one at work."""
+    """How many threads work: `workers`, plus half as many for namespaces that have none."""
     return workers + max(1, workers // 2)

@@ -25,7 +25,7 @@ REVISION = "PADDLEJOB_OPERATOR_REVISION"
 FOREIGN_VARIABLES = frozenset({"PADDLEJOB_E2E", "PADDLEJOB_MANUALS"})
 """Variables of the tests, which start operators with their own environment."""
 SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_.+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?$")
-"""The kubelet sets such variables for each Service of the namespace, as for paddlejob-metrics."""
+"""Matches what the kubelet sets for each Service of the namespace, such as paddlejob-metrics."""
 MAX_WORKERS = 256
 """Each worker is a thread with a connection; more would only wait for each other."""
 MAX_READS = 100

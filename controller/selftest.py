@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def checks(client: Client, options: Options, clock: Clock) -> Iterator[str]:
-    """Run the checks; yields a line for each that passes. Raises Failed for the first other one."""
+    """Run the checks; yields a line for each that passes. Raises Failed if one fails."""
     for namespace in options.namespaces or ("",):
         where = namespace or "all namespaces"
         try:

@@ -30,7 +30,7 @@ class Threads:
         """Run the function in a thread of this name."""
         thread = threading.Thread(target=self._guard, args=(name, run), name=name, daemon=True)
         thread.start()
-        self._threads.append(thread)  # only now: a probe would report it as dead
+        self._threads.append(thread)  # not before its start: a probe would report it as dead
 
     def expect_returns(self) -> None:
         """From now on, threads are allowed to end."""
@@ -41,7 +41,7 @@ class Threads:
         return [thread.name for thread in self._threads if not thread.is_alive()]
 
     def join(self, seconds: float, name: str = "") -> list[str]:
-        """Wait for all threads, or the one with this name; returns the names of live ones."""
+        """Wait for all threads, or for the named one; returns the names of those still alive."""
         threads = [thread for thread in self._threads if name in ("", thread.name)]
         deadline = self._clock.monotonic() + seconds
         for thread in threads:

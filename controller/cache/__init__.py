@@ -1,4 +1,4 @@
 """Keeps a copy of the cluster's objects up to date, and says which job a change concerns.
 
-It may import `client`, but neither `workqueue` nor `work`.
+It imports `client`, but must not import `workqueue` or `work`.
 """

@@ -49,7 +49,7 @@ def take_namespace_census(store: Store, now: datetime) -> NamespaceCensus:
 
 
 def _wait_of(facts: Facts) -> tuple[str, str]:
-    """The mode and reason of a wait; two empty strings if the reason is unknown."""
+    """The mode and reason of a wait; two empty strings if either is unknown."""
     key = (facts.group, facts.waits_for)
     return key if key in _KNOWN_WAITS else ("", "")
 

@@ -2,15 +2,14 @@
 
 A list is read in pages and stored as a whole, so the store is never half replaced. A page that is
 too large is read again with half as many objects, so that large objects take no more memory. A
-watch resumes from the last version seen, bookmarks included. The end of a watch decides what is
-next:
+watch resumes from the last version seen, bookmarks included. When a watch ends, this follows:
 
     the server ended it             the next watch, at once
     nothing came for 70 s           a new list: bookmarks come each minute, so it was dead, or the
                                     server does not know the version: its etcd was restored
     cut, garbage, refused, ERROR    the next watch, after a pause that grows until a watch lasts
     nobody answers                  the next watch, after two seconds at most, for it costs little
-    no watch for 1.5 seconds        a new list: etcd may have been restored meanwhile
+    no watch for 1.5 seconds        a new list: etcd was perhaps restored meanwhile
     410, also as an ERROR event     a new list, at once if the last list is older than 30 s; objects
                                     that vanished meanwhile are treated as deleted
     404 of a kind that discovery    the kind is not served: its table is emptied, and the list is
@@ -57,7 +56,7 @@ from metrics.runtime import ClientMetrics
 PAGE_SIZE = 250
 """A page of pods is 2 MB, and ten times that while it is parsed."""
 MAX_PAGE_BYTES = 4 << 20
-"""Larger are only a page of one object, and the whole list if it is read at once."""
+"""Only a page of one object, or a list that is read as a whole, can be larger."""
 WATCH_TIMEOUT_SECONDS = (300, 600)
 """The server is asked to end a watch after a time between these."""
 READ_TIMEOUT_SECONDS = 70.0
@@ -72,8 +71,8 @@ RECONNECT_SECONDS = (0.5, 1.0)
 RETRY_SECONDS = (0.7, 15.0)
 """The first and the longest pause after other failures. The first is always below AWAY_SECONDS."""
 AWAY_SECONDS = 1.5
-"""After this long without a watch, the kind is listed again, because etcd was perhaps restored. It
-soon reaches the last version seen again, and a watch from there would miss the changes before. For
+"""After this long without a watch, the kind is listed again, because etcd was perhaps restored.
+Its versions soon reach the last one seen again; a watch from there would miss earlier changes. For
 a restore, the API server restarts, which takes 1.8 s (1.36 s on an idle machine)."""
 RELIST_SECONDS = 30.0
 """If a list expires sooner than this, there is a pause before the next one."""
@@ -180,7 +179,7 @@ class Reflector:
                 self._clock.wait(self._stop, pause_seconds)
 
     def list_again(self) -> None:
-        """End the watch, which can lag, and list now. Always the same thread must call this."""
+        """End the watch, which can lag, and list now. Only one thread is allowed to call this."""
         self._lists_asked += 1
         with self._stream_lock:
             if self._stream is not None:
@@ -217,7 +216,7 @@ class Reflector:
         return 0.0 if watched and is_first else self._pause("watch_expired", error)
 
     def _shows_absence(self, error: ApiError) -> bool:
-        """Whether the API server itself says that the kind is not served, or not allowed to us."""
+        """Whether the API server itself says that it does not serve the kind, or not to us."""
         if isinstance(error, Forbidden):
             return self._is_optional
         if error.code != HTTPStatus.NOT_FOUND or not self._resource.group:

@@ -299,7 +299,7 @@ def version_of(obj: Raw) -> int:
 
 
 def parse_version(text: str) -> int:
-    """A resource version as a number, 0 if it is none. Versions of one kind can be compared."""
+    """A resource version as a number, 0 if it is not one. Those of one kind can be compared."""
     return int(text) if text.isdecimal() else 0
 
 

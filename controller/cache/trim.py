@@ -186,7 +186,7 @@ def _trim_workload(obj: Raw) -> Raw:
 def _may_be_own(name: str, owner: Owner) -> bool:
     """Whether the name, except its last part, is that of the job's own Workload.
 
-    MultiKueue's copy ends otherwise: its hash is of the UID of the job in the manager cluster.
+    In MultiKueue's copy, the last part is made from the job's UID in the manager cluster.
     """
     return name.rpartition("-")[0] == workload_name(owner.key.name, owner.uid).rpartition("-")[0]
 

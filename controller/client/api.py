@@ -1,7 +1,7 @@
 """The operator's requests: writes only while it holds the Lease, and all are counted for metrics.
 
 `kube.client` describes the guarantees for every request. Lists and watches can be answered in
-protobuf. Any thread can call; the threads of one client share its connections.
+protobuf. Thread-safe: the threads of one client share its connections.
 """
 
 from collections.abc import Callable, Iterator

@@ -159,7 +159,7 @@ def _read_kubeconfig(path: str) -> Configuration:
 
 
 def _replace_what_has_no_end(config: Raw) -> None:
-    """Check the size of the current context's files, and put what its login plugin prints in place.
+    """Check the size of the current context's files; replace its login plugin by what that returns.
 
     The package has no limit on the size of a file, nor on the time of a plugin.
     """

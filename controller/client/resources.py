@@ -11,8 +11,8 @@ from api import constants
 class Resource:
     """One kind at one version. `api_version` is `v1` or `group/version`.
 
-    There is one object per kind. They compare by identity, which makes hashes fast: they are the
-    keys of the store's tables.
+    There is one Resource per kind. Resources compare by identity, so that hashing is fast: they are
+    the keys of the store's tables.
     """
 
     kind: str

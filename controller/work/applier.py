@@ -87,7 +87,7 @@ class Applier:
             return task.result
         self._delete_children(task)
         failed = self._patch_children(task)
-        self._create_children(task)  # even if patches failed: Kueue's webhook may be down
+        self._create_children(task)  # even if patches failed: perhaps Kueue's webhook is down
         task.result.errors += failed
         if self._write_status(task):
             self._report(task)

@@ -124,7 +124,7 @@ class ChildWriter:
             self.memory.await_written(owner.key, resource, there)
             return None
         if owner.has_inherited(there):
-            # A deleted job of the same name left it; its deletion will wake this job.
+            # A deleted job of the same name left this child; the child's deletion wakes this job.
             return FormerJob(f"{resource.kind} {name} of a former job is still there")
         former = former_uid(owner, there)
         return Ownerless(former, code=taken.code) if former else taken

@@ -130,7 +130,7 @@ class EventRecorder:
             self._clock.wait(self._stop, _LOOK_SECONDS)
 
     def _next_turn_locked(self) -> str | None:
-        """The first namespace that neither rests nor, in a half-empty buffer, defers."""
+        """The first namespace that can send now. A buffer that is half full defers nothing."""
         has_room = len(self._notes) < BUFFER_SIZE // 2
         for note in self._notes.firsts():
             is_deferred = has_room and self._is_deferred(note)

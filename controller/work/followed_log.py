@@ -27,11 +27,11 @@ class FollowedLog:
     """The log of a container of the pod with this UID. For one thread at a time."""
 
     def __init__(self, pod_uid: str, attempt: int, known: TrainingProgress) -> None:
-        """`known` is the progress in the job's status, which another process may have written."""
+        """`known` is the progress in the job's status, perhaps written by another process."""
         self.pod_uid, self.attempt = pod_uid, attempt
         self._known = known if known.attempt == attempt else TrainingProgress()
         self._pause = parse_time(self._known.quiet_until)
-        """`quiet_until` of the status: the announced end of a silence, by the API server's clock."""
+        """The announced end of a silence, as in the status, so by the API server's clock."""
         self.lines = MAX_LINES
         """How many lines to ask for."""
         self.reading: Reading | None = None
@@ -51,7 +51,7 @@ class FollowedLog:
         self._reported_at = 0.0
 
     def ask_fewer(self) -> bool:
-        """Request fewer lines from now on, because they were too long; False if it is one."""
+        """Request fewer lines from now on, because they were too long; False if it was one."""
         before, self.lines = self.lines, max(1, self.lines // FEWER)
         return self.lines < before
 

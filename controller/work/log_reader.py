@@ -44,10 +44,10 @@ PERIOD_SECONDS = 30.0
 SCAN_SECONDS = 2.0
 """How often the list of running jobs is updated."""
 BACKLOG_SHARE = 0.2
-"""The share of the reads that namespaces get whose jobs wait for a worker."""
+"""The share of the reads for namespaces whose jobs wait for a worker."""
 MAX_TAILS = 16
 MAX_JOB_BYTES = 128 << 10
-"""The logs of larger jobs are not read, because each read would unpack thirty times the size."""
+"""The logs of larger jobs are not read: unpacked, for each read, a job has thirty times its size."""
 FORBIDDEN_SECONDS = 300.0
 BUSY_SECONDS = 5.0
 MAX_BUSY_SECONDS = 60.0

@@ -1,6 +1,6 @@
 """Finds out whether a child was invalid when we sent it, or was made invalid by admission.
 
-The API server validates an object after admission has changed it. The invalid value may come from a
+The API server validates an object after admission has changed it. The invalid value can come from a
 LimitRange or a mutating webhook, which somebody can fix. Waiting is useless only if we sent every
 refused field, with the refused value if the answer shows it. A refusal by a policy or a webhook is
 never taken for this, because its message differs. Thread-safe.

@@ -35,7 +35,7 @@ from reconcile.model.plan import Child, Plan, Refusal
 from reconcile.model.training import Reading
 
 AWAIT_SECONDS = 120.0
-"""The time until notes expire. A half-open watch is found, and lists again, after 70 s."""
+"""The time until notes expire. A watch that hangs is replaced earlier, after 70 s."""
 DENIED_SECONDS = 10.0
 """After this long without the right to write any status, the operator is not ready."""
 _MAX_NAMESPACES = 10_000
@@ -178,7 +178,7 @@ class JobMemory:
     def learn(self, job: Key, uid: str, plan: Plan, result: Result) -> Lesson:
         """Store the refusals of a pass, and forget those that no longer apply.
 
-        Nothing is reported while creates pause, because a webhook may word each refusal
+        Nothing is reported while creates pause, because a webhook can word each refusal
         differently, or while the store lacks our own writes, because no pass decides on a stale
         store.
         """

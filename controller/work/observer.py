@@ -92,7 +92,7 @@ class Observer:
                         yield trim(POD, pod)
 
     def _unwatched_objects(self, key: Key, family: Family) -> Iterator[tuple[Child, Raw]]:
-        """Unwatched objects that queued jobs need; empty if we have no right to get one."""
+        """Unwatched objects that queued jobs need. One that we have no right to get is empty."""
         if not self.is_served(WORKLOAD, key.namespace):
             return
         pods = len(family.children.get(POD, ()))

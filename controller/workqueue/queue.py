@@ -1,7 +1,7 @@
 """The work queue: the jobs that need a pass.
 
-Any thread can call it. There is no timer thread: a worker that waits for a key wakes when the next
-delayed or resting key is due.
+Thread-safe. There is no timer thread: a worker that waits for a key wakes when the next delayed or
+resting key is due.
 """
 
 import heapq
@@ -34,7 +34,7 @@ class Filing:
     """When a key is added again after a pass, and how metrics count the pass (`outcome`).
 
     `after_seconds`: the key is added again after this delay at the latest. `rest_seconds`: for how
-    long the key cannot be taken again; None: the worker computes it from the time of the pass.
+    long the key cannot be taken again; None: the worker computes it from the length of the pass.
     `is_settled`: the pass has seen everything, so earlier delays and failures no longer count.
     `is_failed`: the key is added again after its back-off, or after the `asked_seconds` of the API
     server. `is_away`: the API server did not answer, so the back-off stays short.

@@ -85,7 +85,7 @@ class Batches:
 
 
 class RetryLimiter:
-    """The delay before a key's retry: it doubles, and limits the rate of each namespace."""
+    """The delay before a key's retry. It doubles, and limits the rate of each namespace."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -102,10 +102,10 @@ class RetryLimiter:
     ) -> float:
         """Count a failure of the key; returns the seconds to wait.
 
-        They double up to 30 s, or longer if more than 300 keys of the namespace fail, because only
-        about ten a second are tried; but never above `most_seconds`. `asked_seconds`, which the
-        server asked for, replaces this delay, but is cut to 30 s, because a person waits. After
-        many retries in the namespace, a shorter delay becomes up to MAX_DEBT_SECONDS.
+        The delay doubles up to 30 s. If more than 300 keys of the namespace fail, the limit rises,
+        so that about ten keys a second are tried, but not above `most_seconds`. `asked_seconds`,
+        which the server asked for, replaces this delay, but is cut to 30 s, because a person waits.
+        No delay is shorter than the namespace's token bucket demands.
         """
         with self._lock:
             failures = self._failures.get(key, 0)
