@@ -79,7 +79,7 @@ def exposition(metrics: Metrics) -> Route:
 
 
 class _Connection:
-    """One request and its answer. `awaits` is the poll's event; 0 while no answer is ready."""
+    """One request and its answer. `awaits` is the event to poll for; 0 while no answer is ready."""
 
     def __init__(self, opened: socket.socket, opened_at: float) -> None:
         opened.setblocking(False)

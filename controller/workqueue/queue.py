@@ -82,7 +82,7 @@ class WorkQueue:
         self._resting: OrderedDict[Key, float] = OrderedDict()
         """The end of each key's rest. Expired ones are removed when another key begins to rest."""
         self._rested: dict[Key, float] = {}
-        """Keys that were added while they rested, and when they begin to wait for a worker."""
+        """Keys that were added during their rest, and when it ends."""
         self._due: dict[Key, float] = {}
         """When a key is to be added."""
         self._timers: list[tuple[float, Key]] = []
