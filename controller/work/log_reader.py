@@ -47,7 +47,7 @@ BACKLOG_SHARE = 0.2
 """The share of the reads for namespaces whose jobs wait for a worker."""
 MAX_TAILS = 16
 MAX_JOB_BYTES = 128 << 10
-"""The logs of larger jobs are not read, because a read unpacks the job, to thirty times its size."""
+"""The logs of larger jobs are not read: a read unpacks the job, to thirty times its size."""
 FORBIDDEN_SECONDS = 300.0
 BUSY_SECONDS = 5.0
 MAX_BUSY_SECONDS = 60.0
