@@ -48,7 +48,7 @@ cannot renew has stopped writing before.
 REQUEST_TIMEOUT_SECONDS = 3.0
 """The timeout of a request. After one that hangs, there is time for another before the deadline."""
 RELEASE_SECONDS = 5.0
-"""How long a failed release is retried; without it, a successor waits until the lease expires."""
+"""How long a failed release is retried. Without a release, the next leader waits for the expiry."""
 RELEASE_PERIOD_SECONDS = 0.5
 
 

@@ -181,7 +181,7 @@ class WorkQueue:
             self._changed.notify_all()
 
     def drain(self, seconds: float) -> bool:
-        """After `shut_down`, wait until all keys are returned; False if that takes longer."""
+        """After `shut_down`, wait until all keys are returned; False if `seconds` are too few."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._working, seconds)
 
