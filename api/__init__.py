@@ -1,1 +1,1 @@
-"""Defines PaddleJobs: typed spec and status, defaults, validation, schema, names. No I/O."""
+"""Defines PaddleJobs: spec and status, defaults, validation, schema, names. Uses no network."""

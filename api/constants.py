@@ -20,34 +20,34 @@ CONTROLLER_NAME: Final = "paddlejob.batch.paddlepaddle.org/operator"
 """The value of spec.managedBy that means this operator; so does an unset field."""
 OWN_MANAGERS: Final = ("", CONTROLLER_NAME)
 FORMER_FINALIZER: Final = "finalizers.paddlepaddle.org"
-"""On every job of paddle-operator 0.3, which alone removes it. This operator sets no finalizer."""
+"""The finalizer of every job of paddle-operator 0.3. This operator sets no finalizer."""
 
 # Labels on every child. The operator's own values overwrite a template's.
 LABEL_JOB_NAME: Final = f"{GROUP}/job-name"
 LABEL_JOB_UID: Final = f"{GROUP}/job-uid"
-"""The operator's watches select by it: a child without it is not seen."""
+"""The operator's watches select by this label, so they do not show a child without it."""
 LABEL_ROLE: Final = f"{GROUP}/role"
 LABEL_INDEX: Final = f"{GROUP}/index"  # the pod's place in its role, from 0
 LABEL_ATTEMPT: Final = f"{GROUP}/attempt"
 """The attempt that the child was made for, from 1. It distinguishes old pods from new."""
 LABEL_RES_NAME: Final = "paddle-res-name"
-"""The pod's name. Its Service selects by it, and older tools read it."""
+"""The pod's name. The pod's Service selects by this label, and older tools read it."""
 LABEL_RES_TYPE: Final = "paddle-res-type"
 """The pod's role: ps, worker or heter. Older tools read it."""
 ANNOTATION_RESOURCE: Final = "paddle-resource"
 """The job's mode at the pod's creation. Older tools read it."""
 ANNOTATION_WOKEN: Final = f"{GROUP}/woken"
-"""On a pod that waited for its attempt's ConfigMap: the attempt, and when the pod was woken."""
+"""Set to wake a pod that waits for its attempt's ConfigMap: the attempt, how often, and when."""
 LABEL_APP_NAME: Final = "app.kubernetes.io/name"
 LABEL_APP_INSTANCE: Final = "app.kubernetes.io/instance"
 LABEL_APP_COMPONENT: Final = "app.kubernetes.io/component"
 LABEL_APP_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 LABEL_NO_BACKUP: Final = "velero.io/exclude-from-backup"
-"""Velero's: on every child, because a restored one has no owner. A template's value wins."""
+"""On every child, because a child that Velero restores has no owner. A template's value wins."""
 APP_NAME: Final = "paddlejob"
 MANAGED_BY: Final = "paddlejob-operator"
 OPERATOR_LABELS: Final = {LABEL_APP_NAME: MANAGED_BY}
-"""On all objects of the operator itself, except its namespace: uninstalling selects by it."""
+"""On all objects of the operator itself, except its namespace. Uninstalling selects by them."""
 
 LABEL_CODE_OF: Final = f"{GROUP}/code-of"  # on a ConfigMap of `--code`: the job's name
 ANNOTATION_CODE: Final = f"{GROUP}/code-sha256"
@@ -56,22 +56,22 @@ ANNOTATION_RESTARTED_AT: Final = f"{GROUP}/restarted-at"
 MAX_RESTARTED_AT: Final = 64
 """Status stores this many characters of a restarted-at annotation; the rest is ignored."""
 ANNOTATION_RESTORING: Final = f"{GROUP}/restoring"
-"""On a job that `kubectl pdj restore` has created and whose status it will write next."""
+"""On a job that `kubectl pdj restore` has created, until the command has written its status."""
 ANNOTATION_KEEP_LOGS: Final = f"{GROUP}/keep-logs"
-"""On a job: `true` keeps the ends of its failed pods' logs, where the operator has --progress."""
+"""On a job: `true` keeps the last lines of its failed pods' logs. Needs the flag --progress."""
 ANNOTATION_STATIC_RENDEZVOUS: Final = f"{GROUP}/static-rendezvous"
 """On a job: any value but `true` makes PaddlePaddle's launchers meet over HTTP."""
 
 ANNOTATION_GROUP_NAME: Final = "scheduling.k8s.io/group-name"
-"""Volcano's: the PodGroup that a pod belongs to."""
+"""Read by Volcano: the name of the PodGroup that a pod belongs to."""
 VOLCANO: Final = "volcano"
 VOLCANO_API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
 GANG_API_VERSION: Final = "scheduling.k8s.io/v1alpha2"
-"""Of Kubernetes' own PodGroup, in v1.36 with the gates GenericWorkload and GangScheduling."""
+"""Kubernetes' own PodGroup, which v1.36 has with the gates GenericWorkload and GangScheduling."""
 
 KUEUE_API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
 LABEL_QUEUE: Final = "kueue.x-k8s.io/queue-name"
-"""On a job, set by its user: the LocalQueue whose quota it waits for. Read only with --kueue."""
+"""On a job, set by its user: the LocalQueue that the job waits in. Read only with --kueue."""
 LABEL_QUEUE_PRIORITY: Final = "kueue.x-k8s.io/priority-class"  # a WorkloadPriorityClass
 LABEL_QUEUE_SECONDS: Final = "kueue.x-k8s.io/max-exec-time-seconds"
 ANNOTATION_PREBUILT: Final = "kueue.x-k8s.io/prebuilt-workload-name"
@@ -79,17 +79,17 @@ ANNOTATION_PREBUILT: Final = "kueue.x-k8s.io/prebuilt-workload-name"
 MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 """The managedBy of a job in MultiKueue's manager cluster: the job runs in another cluster."""
 TOPOLOGY_GATE: Final = "kueue.x-k8s.io/topology"
-"""The scheduling gate of a pod until Kueue has chosen its node."""
+"""A scheduling gate, which Kueue removes from a pod after it has chosen where the pod runs."""
 LABEL_POD_SET: Final = "kueue.x-k8s.io/podset"
 ANNOTATION_WORKLOAD: Final = "kueue.x-k8s.io/workload"
 LABEL_QUEUE_JOB: Final = "kueue.x-k8s.io/job-uid"
-"""On a Workload, for Kueue's own tools."""
+"""On a Workload: the job's UID, which Kueue's own tools read."""
 JOB_LABELS: Final = (LABEL_QUEUE, LABEL_QUEUE_PRIORITY, LABEL_QUEUE_SECONDS, ANNOTATION_PREBUILT)
-"""The labels of a job that a pass reads."""
+"""The labels of a job that a reconcile reads."""
 ANNOTATION_POD_SETS: Final = f"{GROUP}/pod-sets-sha256"
-"""On a Workload: the digest of what it was made from."""
+"""On a Workload: the digest of the job's roles and labels that it was made from."""
 ANNOTATION_SUSPENDED: Final = f"{GROUP}/suspended"
-"""On a Workload that is inactive because of spec.suspend; a resumed job makes it active again."""
+"""On a Workload that is inactive because of spec.suspend: resuming the job activates it again."""
 
 TRAINER_CONTAINER: Final = "paddle"
 """The trainer container's name; where no container has it, the first one is the trainer."""
@@ -126,7 +126,7 @@ class CleanPodPolicy(StrEnum):
     ALWAYS = "Always"
     NEVER = "Never"
     ON_FAILURE = "OnFailure"
-    ON_COMPLETION = "OnCompletion"  # after success only; the default
+    ON_COMPLETION = "OnCompletion"  # after success only; the default of the operator's flag
 
 
 class Phase(StrEnum):
@@ -135,12 +135,12 @@ class Phase(StrEnum):
     PENDING = "Pending"  # not every pod exists and has a node
     STARTING = "Starting"  # every pod has a node; not all run
     RUNNING = "Running"  # every pod runs
-    RESTARTING = "Restarting"  # the ended attempt's pods go, or the next one waits for its back-off
+    RESTARTING = "Restarting"  # pods of the last attempt terminate, or the next one backs off
     SCALING = "Scaling"  # an elastic job runs while workers are added or removed
-    SUSPENDED = "Suspended"  # spec.suspend holds the job without pods
-    COMPLETING = "Completing"  # some workers have ended well, the others still run
-    COMPLETED = "Completed"  # every worker has ended well; final
-    FAILED = "Failed"  # the job ended without its result; the condition says why; final
+    SUSPENDED = "Suspended"  # spec.suspend is true, and the job has no pods
+    COMPLETING = "Completing"  # some workers have succeeded, the others still run
+    COMPLETED = "Completed"  # every worker has succeeded; final
+    FAILED = "Failed"  # the job ended without success; the condition Failed says why; final
     TERMINATING = "Terminating"  # the job is being deleted and waits for its children
 
 
@@ -150,75 +150,75 @@ TERMINAL_PHASES: Final = frozenset({Phase.COMPLETED, Phase.FAILED})
 class Condition(StrEnum):
     """Types of status.conditions."""
 
-    PENDING = "Pending"  # True while pods wait for something; the message says for what
+    PENDING = "Pending"  # True while the job waits for something; the message says for what
     PODS_SCHEDULED = "PodsScheduled"  # True while every pod has a node
-    RUNNING = "Running"  # True while every pod runs, or has ended well with others still running
+    RUNNING = "Running"  # True while every pod runs, or has succeeded while others still run
     RESTARTING = "Restarting"  # True from an attempt's end until the next has its pods; says why
-    SUSPENDED = "Suspended"  # True while spec.suspend holds the job without pods
-    COMPLETED = "Completed"  # True once the workers have ended well; final
-    FAILED = "Failed"  # True once the job has ended without its result; says why; final
-    ADOPTED = "Adopted"  # True while the pods are those that another operator has made
+    SUSPENDED = "Suspended"  # True while spec.suspend keeps the job without pods
+    COMPLETED = "Completed"  # True after the workers have succeeded; final
+    FAILED = "Failed"  # True after the job has ended without success; says why; final
+    ADOPTED = "Adopted"  # True while the job runs on pods that paddle-operator 0.3 has made
     TRAINING_STALLED = "TrainingStalled"  # True while a running job does not train; says since when
-    TRAINED_ALONE = "TrainedAlone"  # True once worker 0 of several is known to have trained alone
-    FINISHED = "Finished"  # True once the job has ended, well or not; final
-    RECONCILING = "Reconciling"  # True until the job runs or has ended; a word of kstatus
-    STALLED = "Stalled"  # True once the job has failed; a word of kstatus
+    TRAINED_ALONE = "TrainedAlone"  # True if, in the latest attempt that ran, workers trained alone
+    FINISHED = "Finished"  # True after the job has ended, with success or not; final
+    RECONCILING = "Reconciling"  # True until the job runs or has ended; read by kstatus
+    STALLED = "Stalled"  # True after the job has failed; read by kstatus
 
 
 class Reason(StrEnum):
-    """Reasons of conditions, Events and failure records, all of them. docs/status.md lists them."""
+    """All reasons of conditions, Events and failure records. docs/status.md lists them."""
 
-    # How the job gets on
+    # Reports of progress
     CREATED = "Created"  # the operator has seen the job for the first time
-    ADOPTED = "Adopted"  # another operator has started the job, and its pods run on
+    ADOPTED = "Adopted"  # paddle-operator 0.3 has started the job, and its pods run on
     PODS_CREATED = "PodsCreated"  # a restart is over: the pods of the next attempt exist
-    ALL_PODS_RUNNING = "AllPodsRunning"  # every pod runs, or has ended well
+    ALL_PODS_RUNNING = "AllPodsRunning"  # every pod runs, or has succeeded
     ALL_PODS_SCHEDULED = "AllPodsScheduled"  # every pod has a node
     NOT_ALL_SCHEDULED = "NotAllScheduled"  # a pod has no node, or does not exist
     NOT_ALL_RUNNING = "NotAllRunning"  # a pod does not run
-    WORKERS_SUCCEEDED = "WorkersSucceeded"  # the job has its result: the workers have ended well
+    WORKERS_SUCCEEDED = "WorkersSucceeded"  # the workers have succeeded, and so has the job
     SUSPENDED = "Suspended"  # spec.suspend is true
     RESUMED = "Resumed"  # spec.suspend is false again
     ENDED = "Ended"  # the attempt or the job to which the condition belonged is over
-    COMPLETED = "Completed"  # the job has ended with its result
-    FAILED = "Failed"  # the job has ended without its result
+    COMPLETED = "Completed"  # the job has ended with success
+    FAILED = "Failed"  # the job has ended without success
     # What a pending job waits for
     UNSCHEDULABLE = "Unschedulable"  # the scheduler finds no node for a pod
-    PARTLY_PLACED = "PartlyPlaced"  # only some pods have room, and hold it
-    WAITING_FOR_PODS = "WaitingForPods"  # pods are on their way; nothing holds them up
+    PARTLY_PLACED = "PartlyPlaced"  # some pods occupy nodes or quota, but there is none for others
+    WAITING_FOR_PODS = "WaitingForPods"  # pods are starting, and no obstacle is known
     QUOTA_EXCEEDED = "QuotaExceeded"  # a ResourceQuota refuses a child
-    POD_GROUP_PENDING = "PodGroupPending"  # the PodGroup is not there yet, or not let in yet
-    POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"  # no such kind, or the user's own was deleted
+    POD_GROUP_PENDING = "PodGroupPending"  # the PodGroup does not exist or is not accepted yet
+    POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"  # not served, or the user's PodGroup was deleted
     POD_GROUP_INVALID = "PodGroupInvalid"  # the user's PodGroup asks for more pods than there are
     QUEUED = "Queued"  # with --kueue: the job waits for quota in its queue
-    QUEUE_UNAVAILABLE = "QueueUnavailable"  # with --kueue: the API server serves no Workloads
-    CREATE_REFUSED = "CreateRefused"  # a child is refused by RBAC, pod security or a webhook
+    QUEUE_UNAVAILABLE = "QueueUnavailable"  # with --kueue: Workloads not served, or no right
+    CREATE_REFUSED = "CreateRefused"  # RBAC, pod security or a webhook refuses or delays a child
     DELETE_REFUSED = "DeleteRefused"  # the API server refuses to delete a child: RBAC or a webhook
     NAME_CONFLICT = "NameConflict"  # a child's name is taken by an object that is not this job's
-    STATUS_UNREADABLE = "StatusUnreadable"  # the operator cannot go on from what another tool wrote
-    NO_FREE_PORTS = "NoFreePorts"  # with intranet Host: every port range is held by another job
-    PODS_TERMINATING = "PodsTerminating"  # former pods, or a former job's children, are not gone
-    CHILDREN_TERMINATING = "ChildrenTerminating"  # the job is being deleted; a child is not gone
+    STATUS_UNREADABLE = "StatusUnreadable"  # another tool wrote a status that cannot be used
+    NO_FREE_PORTS = "NoFreePorts"  # with intranet Host: no port ranges are left for the job
+    PODS_TERMINATING = "PodsTerminating"  # former pods, or a former job's children, still exist
+    CHILDREN_TERMINATING = "ChildrenTerminating"  # the job is being deleted; a child still exists
     BACK_OFF = "BackOff"  # the next attempt waits for its back-off to pass
-    # What ends an attempt
+    # Causes of an attempt's end
     POD_FAILED = "PodFailed"  # a trainer exited with an error
-    POD_EVICTED = "PodEvicted"  # the cluster ended a pod: evicted, preempted or refused by its node
+    POD_EVICTED = "PodEvicted"  # a pod was evicted, preempted or refused by its node
     POD_VANISHED = "PodVanished"  # somebody deleted a pod
     ADDRESS_CHANGED = "AddressChanged"  # a pod has another address than the one that its peers have
     STALE_CONFIG_MAP = "StaleConfigMap"  # a pod's node gives it the ConfigMap of a former job
     NODE_LOST = "NodeLost"  # a pod's node is gone or does not answer
     TRAINER_ASKED_RESTART = "TrainerAskedRestart"  # a trainer exited with 101 or 102; see below
-    FAILURE_POLICY_IGNORE = "FailurePolicyIgnore"  # a rule of podFailurePolicy: not counted
-    ELASTIC_UNTRAINED = "ElasticUntrained"  # a launcher exited 0 and never met enough peers
+    FAILURE_POLICY_IGNORE = "FailurePolicyIgnore"  # not counted, by a rule of podFailurePolicy
+    ELASTIC_UNTRAINED = "ElasticUntrained"  # a launcher exited with 0 and never met enough peers
     EVICTED = "Evicted"  # with --kueue: Kueue takes the quota back; the message has its reason
-    TRAINING_STALLED = "TrainingStalled"  # the log stood still, and stallPolicy says Restart
+    TRAINING_STALLED = "TrainingStalled"  # the training stalled, and stallPolicy says Restart
     RESTART_REQUESTED = "RestartRequested"  # a user asked for it, by the annotation restarted-at
-    # What ends the job
-    BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"  # more restarts than backoffLimit were charged
-    RESTART_LOOP = "RestartLoop"  # too many restarts in a row before the pods ran for a minute
+    # Causes of the job's failure
+    BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"  # backoffLimit allows no further restart
+    RESTART_LOOP = "RestartLoop"  # too many uncounted restarts without a minute of running
     POD_FAILURE_POLICY = "PodFailurePolicy"  # a rule of podFailurePolicy ends the job
     DEADLINE_EXCEEDED = "DeadlineExceeded"  # activeDeadlineSeconds have passed
-    STARTING_DEADLINE_EXCEEDED = "StartingDeadlineExceeded"  # not every pod has run in time
+    STARTING_DEADLINE_EXCEEDED = "StartingDeadlineExceeded"  # not all pods ran in time
     IMAGE_ERROR = "ImageError"  # an image's name is invalid, or a pull has failed for too long
     CONFIG_ERROR = "ConfigError"  # a container's configuration named a missing object for too long
     INVALID_SPEC = "InvalidSpec"  # the spec breaks a rule, or a child made from it is invalid
@@ -228,7 +228,7 @@ class Reason(StrEnum):
     NO_NEW_STEP = "NoNewStep"  # a running job has done no step for as long as its stallPolicy says
     TRAINS_AGAIN = "TrainsAgain"  # a stalled job has written a line or done a step again
     LOG_NOT_READ = "LogNotRead"  # a training's log cannot be read, so its progress is unknown
-    OWNED_VARIABLE = "OwnedVariable"  # a template sets a variable that the operator sets
+    OWNED_VARIABLE = "OwnedVariable"  # the operator overrides a variable that a template sets
     TRAINED_ALONE = "TrainedAlone"  # worker 0's launcher knew of no other node
     FORCE_DELETED = "ForceDeleted"  # pods on lost nodes were deleted without waiting for the nodes
 
@@ -243,9 +243,9 @@ FAILURE_REASONS: Final = (
     Reason.TRAINING_STALLED,
     *_reasons(Reason.BACKOFF_LIMIT_EXCEEDED, Reason.ENDPOINTS_TOO_LONG),
 )
-"""The reasons for which a job may fail: values of a label of `paddlejob_failed_total`."""
+"""The reasons for which a job can fail: values of a label of `paddlejob_failed_total`."""
 ATTEMPT_ENDS: Final = _reasons(Reason.POD_FAILED, Reason.RESTART_REQUESTED)
-"""The reasons for which an attempt may end and another one follow."""
+"""The reasons for which an attempt can end and another attempt can follow."""
 STALLS: Final = (Reason.NO_OUTPUT, Reason.NO_NEW_STEP)
 """The reasons of the condition TrainingStalled while it is true."""
 WAITS: Final = (
@@ -255,16 +255,16 @@ WAITS: Final = (
 """The reasons of the condition Pending while it is true."""
 
 EXIT_CODE_ELASTIC_RESTART: Final = 101
-"""PaddlePaddle's launcher asks to be started again after membership changed."""
+"""With it, PaddlePaddle's launcher asks to be restarted because workers have joined or left."""
 EXIT_CODE_RELAUNCH: Final = 102
-"""PaddlePaddle's launcher asks to be started again after auto-parallel tuning."""
+"""With it, PaddlePaddle's launcher asks to be restarted after auto-parallel tuning."""
 
 PORT: Final = 36000
 """The first port of a pod's range, unless the templates set PADDLE_PORT."""
 PORTS_PER_POD: Final = 20
 MAX_ENV_VALUE_BYTES: Final = 131_000
-"""Linux refuses an environment variable of 131,072 bytes or more, its name included."""
+"""A little below Linux's limit of 131,072 bytes for a variable's name and value together."""
 MAX_REPLICAS: Final = 10_000
 """The most pods of a job, over all roles."""
 MAX_CHILD_NAME: Final = 63
-"""The longest DNS-1035 label: a pod's hostname and Service have the pod's name."""
+"""The longest DNS-1035 label, because a pod's hostname and Service have the pod's name."""

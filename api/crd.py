@@ -14,7 +14,7 @@ COLUMNS = (
 )
 WIDE_COLUMNS = (
     ("Heter", "string", ".status.heter.ready", "Heter workers that run, of those wanted."),
-    ("Attempt", "integer", ".status.attempt", "Which start of the whole gang this is."),
+    ("Attempt", "integer", ".status.attempt", "The number of this attempt, from 1."),
     ("Reason", "string", ".status.reason", "Why the job is as it is, in one word."),
     ("Message", "string", ".status.message", "Why the job is as it is."),
 )
@@ -23,7 +23,8 @@ PROTECTION = {
     "argocd.argoproj.io/sync-options": "Prune=false,Delete=false,ServerSideApply=true",
     "kustomize.toolkit.fluxcd.io/prune": "disabled",
 }
-"""Keeps Argo CD and Flux from deleting an object with which all jobs would be deleted."""
+"""Keeps Argo CD and Flux from deleting the CRD, because all jobs would be deleted with it. Argo CD
+applies it on the server's side, because it is too long for the last-applied annotation."""
 SCALE = {
     "specReplicasPath": ".spec.worker.replicas",
     "statusReplicasPath": ".status.replicas",
@@ -31,7 +32,7 @@ SCALE = {
 }
 
 UNSEEN = {"observedGeneration": 0}
-"""A new job's status: without any, kstatus would already call the job ready."""
+"""The status of a new job, because kstatus calls a job without a status ready."""
 
 
 def build_crd() -> Raw:

@@ -46,13 +46,13 @@ class PaddleJob:
     keeps_logs: bool = False
     """Whether the annotation asks for the ends of failed pods' logs to be kept."""
     labels: dict[str, str] = field(default_factory=dict)
-    """The labels that Kueue's users set."""
+    """The labels of the job that are in JOB_LABELS."""
     prebuilt: str = ""
     """The name of the Workload that MultiKueue has sent with the job."""
 
     @property
     def workload_name(self) -> str:
-        """The name of the job's Workload, whoever makes it."""
+        """The name of the job's Workload, made by the operator or sent by MultiKueue."""
         return self.prebuilt or workload_name(self.name, self.uid)
 
     @property
@@ -77,7 +77,7 @@ class PaddleJob:
         }
 
     def child_metadata(self, name: str, labels: dict[str, str]) -> Raw:
-        """The metadata of a child. These labels override the one that excludes it from backups."""
+        """The metadata of a child. `labels` can override the label that keeps it out of backups."""
         return {
             "name": name,
             "namespace": self.namespace,
@@ -89,7 +89,8 @@ class PaddleJob:
 def parse_job(raw: Raw) -> PaddleJob:
     """The typed job of a stored PaddleJob.
 
-    Raises KeyError, TypeError or ValueError on an object that the schema would refuse.
+    Raises AttributeError, KeyError, TypeError or ValueError on an object that the schema would
+    refuse. Without a creation time, the job counts as created in 1970.
     """
     created = parse_time(raw["metadata"].get("creationTimestamp"))
     annotations = raw["metadata"].get("annotations") or {}

@@ -80,7 +80,7 @@ def json_names(kind: type) -> dict[str, str]:
 
 
 def changed(obj: Parsed, **values: object) -> Parsed:
-    """A copy of the frozen dataclass with these values; itself if it has them already."""
+    """A copy of the frozen dataclass with these values; `obj` itself if it has them already."""
     differs = any(getattr(obj, name) != value for name, value in values.items())
     return replace(obj, **values) if differs else obj  # type: ignore[type-var] # a dataclass
 

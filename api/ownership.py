@@ -1,9 +1,9 @@
 """Which job an object belongs to: one rule for the store, the applier and the decisions.
 
 Anyone who can create an object can write its owner references, and the API server does not check
-them. So a UID alone proves nothing: it may belong to a job in another namespace, and only users of
-that namespace may add children to it. An object is a job's child if it is in the job's namespace
-and its controller reference names the job in full, as the operator writes it.
+them. So a UID alone proves nothing: with it, a user could give children to a job in another
+namespace. An object is a job's child only if it is in the job's namespace and its controller
+reference has the job's API version, kind, name and UID.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from api.objects import Raw, controller_of, labels_of, namespace_of
 
 
 class Key(NamedTuple):
-    """A job's namespace and name; also those of any other namespaced object."""
+    """The namespace and name of a job, or of any other namespaced object."""
 
     namespace: str
     name: str
@@ -36,9 +36,10 @@ class Owner(NamedTuple):
 
 
 def former_uid(owner: Owner, obj: Raw) -> str:
-    """The UID of the former job of this name whose child the object was; empty without one.
+    """The UID of the former job of this name whose child the object was; empty if there is none.
 
-    A restore brings back labels, but no owner: the job that owned the object is gone.
+    Only an object without a controller counts: a restore brings back the object's labels, but not
+    its owner reference, because the job that owned the object no longer exists.
     """
     labels = labels_of(obj)
     if controller_of(obj) is not None or labels.get(LABEL_JOB_NAME) != owner.key.name:
@@ -48,7 +49,7 @@ def former_uid(owner: Owner, obj: Raw) -> str:
 
 
 def owner_of(obj: Raw) -> Owner | None:
-    """The job that an object belongs to, or None if it has no owner or one of another kind."""
+    """The job that controls an object; None without a controller, or for one of another kind."""
     reference = controller_of(obj) or {}
     if (reference.get("apiVersion"), reference.get("kind")) != (API_VERSION, KIND):
         return None

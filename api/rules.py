@@ -1,11 +1,10 @@
-"""Rules that a schema cannot express, in CEL: the API server checks them at admission.
+"""Rules in CEL that a schema cannot express. The API server checks them at admission.
 
-`validation` holds the same rules in Python. The expressions use only what Kubernetes 1.25 knows (no
-optionals, no fieldPath). So a rule is attached to the field that its error should name, or its
-message names the field. A rule that reads `oldSelf` is checked on updates.
-
-No rule walks a list of the pod template: those have no bounds in Kubernetes, and the API server
-multiplies the worst cases before it accepts a rule. What needs such a walk is in `validation`.
+`validation` has the same rules in Python, except those about changes. The expressions use only what
+Kubernetes 1.25 knows (no optionals, no fieldPath). So a rule is attached to the field that its
+error should name, or its message names the field. A rule that reads `oldSelf` is checked on updates
+only. No rule loops over a list of the pod template: these lists have no maximum length, and the API
+server refuses a rule that is too expensive in the worst case. `validation` does such checks.
 """
 
 from itertools import combinations
@@ -14,10 +13,10 @@ from api.constants import MAX_CHILD_NAME, MAX_REPLICAS, Role
 from api.objects import Raw
 
 MUTABLE_POD_FIELDS = frozenset({"nodeSelector", "affinity", "tolerations", "schedulingGates"})
-"""The fields of a template that a queue controller may change while the job is held."""
+"""The pod fields that a queue controller can change while the job is suspended, without pods."""
 
 _INVISIBLE = frozenset({"overhead"})
-"""Fields that CEL does not see: maps of quantities, which have no type in the schema."""
+"""Fields that CEL cannot read: maps of quantities, which have no type in the schema."""
 
 NAME_PATTERN = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
 NAME_MESSAGE = (
@@ -60,13 +59,13 @@ _HELD = (
     "(has(oldSelf.spec.suspend) && oldSelf.spec.suspend && (!has(oldSelf.status) || "
     "!has(oldSelf.status.phase) || oldSelf.status.phase == 'Suspended'))"
 )
-"""Whether the job was suspended and had no pods before the update."""
+"""Whether the job was suspended and had no pods, or no phase yet, before the update."""
 
 _STATUS_WRITE = (
     "(has(self.status) && (!has(oldSelf.status) || (has(self.status.phase) && "
     "has(oldSelf.status.phase) && self.status.phase != oldSelf.status.phase)))"
 )
-"""Whether an update writes the status. It misses some such updates, but is true for no other.
+"""True only for updates of the status, but not for all of them.
 
 Nobody can change the status through the main resource: the API server puts the stored one back
 before it checks the rules. In the same way, a write of the status cannot change the spec.
@@ -84,13 +83,13 @@ def _rule(expression: str, message: str) -> Raw:
 NAME_RULES = _validations(_rule(f"self.matches('{NAME_PATTERN}')", NAME_MESSAGE))
 """The rules of `metadata.name`."""
 FIXED_VALUE_RULES = _validations(_rule("self == oldSelf", "cannot change after creation"))
-"""The rules of a field that always has a value, which never changes."""
+"""The rules of a field that always has a value and never changes."""
 RESTART_POLICY_RULES = _validations(_rule("self != 'Always'", RESTART_POLICY_MESSAGE))
 """The rules of a template's restartPolicy."""
 FAILURE_RULE_RULES = _validations(
     _rule("has(self.onExitCodes) != has(self.onPodConditions)", FAILURE_RULE_MESSAGE)
 )
-"""What a rule of podFailurePolicy must satisfy."""
+"""The rules that each rule of podFailurePolicy must satisfy."""
 EXIT_CODE_RULES = _validations(
     _rule("self.operator != 'In' || !(0 in self.values)", EXIT_CODE_MESSAGE)
 )
@@ -98,11 +97,12 @@ EXIT_CODE_RULES = _validations(
 
 
 def job_rules(pod_fields: Raw) -> Raw:
-    """Rules over the whole object: lengths of names, and fields that can change only in a held job.
+    """Rules over the whole object: the length of its name, one scheduler for all roles, and fields
+    that can change only while the job is suspended and has no pods.
 
-    The API server checks every rule at every write of a status too, and reading a field is
-    expensive, because the schema has many fields. So each rule first tests the condition that
-    settles most writes. `pod_fields` are the fields of a template's pod spec.
+    The API server also checks every rule when a status is written, and reading a field is
+    expensive, because the schema has many fields. So each rule first tests a condition that decides
+    most writes. `pod_fields` are the fields of a template's pod spec.
     """
     return _validations(
         *(_child_name_rule(role) for role in Role),
@@ -171,7 +171,7 @@ def role_rules() -> Raw:
 
 
 def _same(new: str, old: str, name: str) -> str:
-    """Whether an optional field is unchanged; it may be unset both times."""
+    """CEL for whether an optional field is unchanged: equal, or unset in both versions."""
     return (
         f"has({new}.{name}) == has({old}.{name}) && "
         f"(!has({new}.{name}) || {new}.{name} == {old}.{name})"
@@ -184,7 +184,7 @@ def _never_restarts(role: Role) -> str:
 
 
 def _scheduler_rule(one: Role, other: Role) -> Raw:
-    """Checked for new jobs only, which have no status: the fields that it reads never change."""
+    """The rule is checked only while the job has no status, because the fields never change."""
     roles = (f"self.spec.{one}", f"self.spec.{other}")
     first, second = (f"{role}.template.spec.schedulerName" for role in roles)
     return _rule(
@@ -225,10 +225,11 @@ def _replicas_rule(role: Role) -> Raw:
 
 
 def _template_rule(role: Role, pod_fields: Raw) -> Raw:
-    """A template never changes, except for the fields that a queue controller sets in a held job.
+    """A template never changes, except for the fields that a queue controller sets while the job is
+    suspended and has no pods.
 
-    Every difference in the pod spec must be in a field that may change, so that no field without a
-    type slips through.
+    If the pod specs differ, a field that can change must differ, and all others must be equal. The
+    first condition refuses a change of `overhead` alone, whose value CEL cannot read.
     """
     new, old = f"self.spec.{role}", f"oldSelf.spec.{role}"
     old_pod = f"{old}.template.spec"

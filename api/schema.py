@@ -1,8 +1,8 @@
 """The OpenAPI schema of a PaddleJob: names, types, bounds, defaults and descriptions.
 
-Rules that a schema cannot express are in `rules`. Only fields that can never be unset again
-(`replicas`, `withGloo`, `intranet`) have a default here. Otherwise, a user who adds the default
-later would seem to change an immutable field. Other defaults are filled in on reading.
+Rules that a schema cannot express are in `rules`. `replicas`, `withGloo` and `intranet` have their
+defaults here, and so always have a value: otherwise a user who later adds the default to a manifest
+would seem to change an immutable field. Most other defaults are filled in on reading.
 """
 
 import json
@@ -28,7 +28,7 @@ from api.training import training_schema
 
 POD_TEMPLATE = Path(__file__).with_name("pod_template.json")
 """The pod template's schema, of the Kubernetes version that the file names, reduced to what a
-CustomResourceDefinition may contain. `make openapi` renews it."""
+CustomResourceDefinition can contain. `make openapi` renews the file."""
 PATH_OF_DOMAIN = (
     r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/"
     r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$"
@@ -44,8 +44,8 @@ ROLE_DESCRIPTIONS = {
 
 
 def load_pod_template() -> Raw:
-    """A fresh copy of the template's schema: the caller may change it."""
-    # By the package's loader: `kubectl pdj` may run out of a zip.
+    """A new copy of the template's schema, which the caller is free to change."""
+    # Read by the package's loader, because `kubectl pdj` can run from a zip file.
     schema: Raw = json.loads(pkgutil.get_data("api", POD_TEMPLATE.name) or b"")["schema"]
     return schema
 
@@ -100,10 +100,10 @@ def _template() -> Raw:
     """Kubernetes' pod template, with the restrictions of this operator."""
     schema = load_pod_template()
     schema["description"] = (
-        "The pods of the role. Used as it is, except for names, the operator's own labels, "
-        "annotations and variables, and fields that intranet and the gang need. The trainer "
-        "container is the one named paddle, else the first. An unset restartPolicy means "
-        "Never; Always is refused."
+        "The template of the role's pods. It is used unchanged, except for names, the operator's "
+        "own labels, annotations and variables, and some fields, such as those for intranet, gang "
+        "scheduling and Kueue. The trainer container is the one named paddle, else the first. An "
+        "unset restartPolicy means Never; Always is refused."
     )
     schema["required"] = ["spec"]
     for part in ("metadata", "spec"):
@@ -130,16 +130,16 @@ def _behaviour() -> Raw:
         ),
         "intranet": an_enum(
             "How the pods reach each other: PodIP by their addresses, Service through one "
-            "headless Service per pod, Host over the nodes' own network on a port range of "
-            "each pod's own.",
+            "headless Service per pod, Host over the nodes' own network, with a separate port "
+            "range for each pod.",
             list(Intranet),
             default=Intranet.POD_IP.value,
             **rules.FIXED_VALUE_RULES,
         ),
         "elastic": an_integer(
             "The elastic level of PaddlePaddle's launcher. 1 or more lets workers come and go "
-            "between worker.requests and worker.limits while the job trains. Unset: 0. Not with "
-            "ps or heter.",
+            "between worker.requests and worker.limits while the job trains. Unset: 0. Not "
+            "allowed with ps or heter.",
             0,
         ),
         "schedulingPolicy": an_object(
@@ -151,7 +151,7 @@ def _behaviour() -> Raw:
                 "queue": a_string("The batch scheduler's queue.", 253),
                 "priorityClass": a_string("The gang's PriorityClass.", 253),
                 "minResources": a_map(
-                    "The least resources that the whole gang needs.",
+                    "The least resources that all pods of the gang need together.",
                     _pod_fields(load_pod_template())["overhead"]["additionalProperties"],
                 ),
             },
@@ -162,15 +162,16 @@ def _behaviour() -> Raw:
 def _failure() -> Raw:
     return {
         "backoffLimit": an_integer(
-            "How many times the whole gang may start anew after failures. Unset: 0. Eviction, "
-            "preemption and the loss of a node are not counted. With restartPolicy OnFailure it "
-            "also limits the restarts of containers in place; for these, unset means 6.",
+            "How many times all pods of the job can be restarted after failures. Unset: 0. "
+            "Eviction, preemption and the loss of a node are not counted. With restartPolicy "
+            "OnFailure, backoffLimit also limits how often kubelets restart containers in place; "
+            "for these restarts, unset means 6.",
             0,
         ),
         "podFailurePolicy": an_object(
             "How a failed pod is treated, by exit code or condition. The first rule that matches "
-            "decides. If none matches, a disrupted pod restarts the gang uncounted, and any other "
-            "failure counts against backoffLimit. Needs restartPolicy Never in every role.",
+            "decides. If no rule matches, all pods restart, which counts against backoffLimit "
+            "unless the pod was disrupted. Needs restartPolicy Never in every role.",
             {"rules": a_list("The rules, in order.", _failure_rule(), 20)},
             required=["rules"],
         ),
@@ -182,8 +183,8 @@ def _failure_rule() -> Raw:
         "One rule: an action, and either onExitCodes or onPodConditions.",
         {
             "action": an_enum(
-                "FailJob ends the job at once, Ignore restarts the gang uncounted, Count "
-                "restarts it counted against backoffLimit.",
+                "FailJob ends the job at once. Ignore restarts all pods without counting this "
+                "against backoffLimit. Count restarts all pods and counts it.",
                 ["FailJob", "Ignore", "Count"],
             ),
             "onExitCodes": _on_exit_codes(),
@@ -236,8 +237,9 @@ def _lifecycle() -> Raw:
         ),
         "cleanPolicy": an_enum("Another spelling of cleanPodPolicy.", clean),
         "suspend": a_boolean(
-            "True holds the job without pods. A running job's pods are deleted; false starts "
-            "them anew, uncounted. Unset: false."
+            "If true, the job has no pods, and those of a running job are deleted. If it becomes "
+            "false again, all pods are created again, which does not count against backoffLimit. "
+            "Unset: false."
         ),
         "activeDeadlineSeconds": a_long(
             "Ends the job as Failed this long after its start or resume."
@@ -252,7 +254,7 @@ def _lifecycle() -> Raw:
         ),
         "managedBy": a_string(
             "Names the controller that runs the job, as domain/path. Unset: this operator, which "
-            "ignores jobs that name another controller. It cannot change.",
+            "ignores jobs that name another controller. The value cannot change.",
             63,
             pattern=PATH_OF_DOMAIN,
         ),

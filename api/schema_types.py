@@ -57,14 +57,14 @@ def an_enum(description: str, values: Sequence[object], **more: object) -> Raw:
 
 
 def a_list(description: str, items: Raw, max_items: int, **more: object) -> Raw:
-    """A list that is replaced as a whole, unless `more` gives it another list type."""
+    """A list that server-side apply replaces as a whole, unless `more` sets another list type."""
     kind: Raw = {} if "x-kubernetes-list-type" in more else {"x-kubernetes-list-type": "atomic"}
     schema: Raw = {"description": description, "type": "array", "maxItems": max_items}
     return schema | kind | more | {"items": items}
 
 
 def a_map(description: str, values: Raw) -> Raw:
-    """A map from any string to values of one kind."""
+    """A map from any string to values of this schema."""
     return {"description": description, "type": "object", "additionalProperties": values}
 
 

@@ -4,15 +4,15 @@ CONTAINER_BASE = 128
 """A shell or a container runtime reports 128 + n for a process that signal n ended."""
 MAX_SIGNAL = 64
 CHILD_BASE = 256
-"""A Python program that exits with its child's return code, as PaddlePaddle's launcher does, passes
--n to `sys.exit`, of which the kernel keeps 256 - n."""
+"""If signal n ends the child of a Python program, the child's return code is -n. A program that
+passes it to `sys.exit`, as PaddlePaddle's launcher does, exits with 256 - n."""
 MAX_NAMED = 31
 _NAMES = (
     *("HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2"),
     *("PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG"),
     *("XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS"),
 )
-"""Linux's names: kubectl pdj reads them on other systems, too."""
+"""Listed here, because `kubectl pdj` needs Linux's names on other systems too."""
 SIGBUS = 7
 SIGKILL = 9
 
@@ -20,7 +20,7 @@ SIGKILL = 9
 def signal_of(exit_code: int) -> int | None:
     """The signal that ended a container or one of its processes; None if a program just exited.
 
-    255 counts as `exit(-1)`, because that is common and death by SIGHUP is rare.
+    255 counts as `exit(-1)`, which is more common than a child ended by SIGHUP.
     """
     if CONTAINER_BASE < exit_code <= CONTAINER_BASE + MAX_SIGNAL:
         return exit_code - CONTAINER_BASE

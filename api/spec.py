@@ -1,7 +1,7 @@
-"""A PaddleJob's spec as typed, read-only values, defaults filled in.
+"""A PaddleJob's spec as typed, read-only values, with defaults filled in.
 
 Parsing never fails on a spec that the schema accepts; further rules are in `validation`.
-Pod templates stay raw JSON: they belong to the user and are passed on.
+Pod templates stay raw JSON, because they are passed on almost unchanged.
 """
 
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class RoleSpec:
 
     @property
     def most(self) -> int:
-        """The most replicas that the role may have."""
+        """The most replicas that the role can have."""
         return self.replicas if self.limits is None else self.limits
 
     @property
@@ -45,7 +45,7 @@ class RoleSpec:
 
 @dataclass(frozen=True, slots=True)
 class SchedulingPolicy:
-    """What the job asks of the batch scheduler for its gang."""
+    """The job's settings for gang scheduling."""
 
     min_available: int | None = None
     queue: str = ""
@@ -55,7 +55,7 @@ class SchedulingPolicy:
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """A PaddleJob's spec. `roles` holds only the roles that are set, in order of creation."""
+    """A PaddleJob's spec. `roles` has only the roles that are set, in order of creation."""
 
     roles: dict[Role, RoleSpec]
     clean_pod_policy: CleanPodPolicy | None
@@ -93,7 +93,7 @@ class JobSpec:
 
     @property
     def has_workers_only(self) -> bool:
-        """Whether the job has only workers, ranked by the operator: collective, not elastic."""
+        """Whether the job has only workers and is not elastic: then the operator sets the ranks."""
         return set(self.roles) == {Role.WORKER} and not self.is_elastic
 
     @property

@@ -30,21 +30,21 @@ MAX_FAILURES = 5
 """Failure records kept in status."""
 MAX_AVOID_NODES = 20
 MAX_ENTRIES = 64
-"""The bound of lists in this schema: a newer operator may keep more than this one does."""
+"""The bound of lists in this schema, because a newer operator can keep more than this one does."""
 COUNTERS = (
     *("attempt", "restartCount", "quickRestarts", "fruitlessRestarts", "failureCount"),
     "givenBack",
 )
 CLOCK_SKEW = timedelta(seconds=5)
-"""How far in the future times of a status may be: another leader wrote them, by another clock."""
+"""How far in the future a status's times can be, because another leader's clock was ahead."""
 MAX_MESSAGE_CHARACTERS = 1024
 """A condition's message is cut to this; metav1.Condition allows 32768."""
 MAX_HEADLINE_CHARACTERS = 100
 """`status.message` is cut to this: a column of `kubectl get`."""
 USUAL_WAITS = frozenset({Reason.WAITING_FOR_PODS, Reason.PODS_TERMINATING, Reason.BACK_OFF})
-"""The reasons for which every restart waits, one after the other."""
+"""The usual waits of a restart: for old pods to terminate, for its back-off, for new pods."""
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)
-"""The exceptions of `parse_status` for a status that no operator has written."""
+"""The exceptions of `parse_status` for a status that no operator can have written."""
 _TELLING = (
     Condition.FAILED,
     Condition.COMPLETED,
@@ -77,7 +77,10 @@ class RoleStatus:
 
 @dataclass(frozen=True, slots=True)
 class JobCondition:
-    """A metav1.Condition. `type` is plain text: others may set conditions of their own."""
+    """A metav1.Condition. `type` is plain text, because others can set conditions of their own.
+
+    `status` is False for Unknown too, which is then written back as False.
+    """
 
     type: str = field(metadata=a_string("The condition's name.", 316))
     status: bool = field(metadata=a_string("True, False or Unknown."))
@@ -93,8 +96,8 @@ class JobCondition:
 class Failure:
     """The record of one incident, which outlives the pod.
 
-    `signal` is set if a signal ended the trainer; `exit_code` and `signal` are None if no container
-    ended, as in an eviction.
+    `exit_code` is None if no container has ended, as in some evictions; `signal` is None unless a
+    signal ended the trainer or its child.
     """
 
     attempt: int = count_field("The attempt that failed.")
@@ -118,14 +121,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The reason for which the job waits: later passes read it instead of a condition's message."""
+    """Why the job waits. Later reconciles read this instead of a condition's message."""
 
     cause: str = text_field("What the job waits for.")
     next_step: str = text_field("What to do about it, or what comes next.")
-    child: str = text_field("The child that is in the way.")
-    state: str = text_field("The child's state, as its kubelet calls it.")
+    child: str = text_field("The pod or other object that holds up the job, for some causes.")
+    state: str = text_field("The pod's state, as its kubelet calls it.")
     grace: str = text_field(
-        "The flag whose grace period is running; at its end the job fails or deletes its pods."
+        "The operator's flag that sets the grace period that is running, if one is. At its end the "
+        "job fails or deletes its pods."
     )
     since: str = time_field("When that grace period began.")
 
@@ -136,9 +140,9 @@ _CONDITION = an_object(
     properties_of(JobCondition),
     required=["type", "status", "reason", "message", "lastTransitionTime"],
 )
-_WAITING = an_object("What the job waits for, while it does.", properties_of(Waiting))
+_WAITING = an_object("What the job waits for, if it waits.", properties_of(Waiting))
 _PROGRESS = an_object(
-    "How far the training is, by the last lines of a worker's log; with --progress.",
+    "How far the training is, according to a worker's log. Needs the operator's flag --progress.",
     properties_of(TrainingProgress),
 )
 _FAILURE = an_object("The record of a failure; it outlives the pod.", properties_of(Failure))
@@ -147,9 +151,9 @@ _BY_TYPE = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["typ
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """PaddleJob.status, and its schema. `attempt` is 0 until the first pass over the job.
+    """PaddleJob.status, and its schema. `attempt` is 0 until the job's first reconcile.
 
-    There are no enums, because an older CRD must accept values that a newer operator writes.
+    The schema has no enums, because an older CRD must accept the values of a newer operator.
     """
 
     phase: str = text_field(
@@ -171,17 +175,19 @@ class JobStatus:
     replicas: int = count_field("The pods that count for the scale subresource: the workers.")
     selector: str = text_field("The label selector of the workers, for the scale subresource.")
     roles: dict[Role, RoleStatus] = field(default_factory=dict)
-    attempt: int = count_field("Which start of the whole gang this is, from 1.")
-    restart_count: int = count_field("How many times the gang has started anew.")
+    attempt: int = count_field(
+        "The number of this attempt, from 1. An attempt is one start of all pods."
+    )
+    restart_count: int = count_field("How many times all pods of the job were restarted.")
     quick_restarts: int = count_field(
-        "Restarts since an attempt last ran for 10 minutes; they determine the back-off."
+        "Restarts since an attempt last ran for 10 minutes. This number determines the back-off."
     )
     fruitless_restarts: int = count_field(
         "Restarts not counted against backoffLimit since the pods last ran for a minute; more than "
         "100 end the job."
     )
     restarted_at: str = text_field(
-        "The last value of the annotation restarted-at for which a new attempt began.",
+        "The last value of the annotation restarted-at that has started a new attempt.",
         MAX_RESTARTED_AT,
     )
     failure_count: int = count_field("Restarts that count against backoffLimit.")
@@ -192,7 +198,7 @@ class JobStatus:
         "Nodes where the job failed; new pods prefer others.", {"type": "string"}, MAX_ENTRIES
     )
     lost_since: str = time_field(
-        "Since when nothing has trained, after an attempt ended; unset once all pods run."
+        "Since when nothing has trained, after an attempt ended; unset when all pods run again."
     )
     lost_reason: str = text_field("Why that attempt ended.")
     lost_seconds: int = count_field(
@@ -200,13 +206,15 @@ class JobStatus:
     )
     progress: TrainingProgress = field(default_factory=TrainingProgress, metadata=_PROGRESS)
     resume_step: int = typed_field(
-        a_long("The step that this attempt's programs were given as PDC_INIT_STEP."), 0
+        a_long("The value of PDC_INIT_STEP in this attempt's pods; unset without one."), 0
     )
     given_back: int = count_field(
-        "How often in a row the pods were deleted because only some found room."
+        "How many times in a row the pods were deleted because only some of them found room."
     )
-    given_back_at: str = time_field("When that last happened; unset once the next attempt runs.")
-    pod_group: str = text_field("The PodGroup that holds the gang together.")
+    given_back_at: str = time_field(
+        "When the pods were last deleted for that reason; unset when all pods run."
+    )
+    pod_group: str = text_field("The PodGroup of the job's pods.")
     host_ports: dict[str, int] = field(
         default_factory=dict,
         metadata=a_map("With intranet Host: the first port of each pod's range.", INT32),
@@ -221,7 +229,7 @@ class JobStatus:
     def has_run(self) -> bool:
         """Whether all pods have run since the job's start, or its last resume.
 
-        The condition starts out false, so a later transition shows that they ran.
+        The condition Running is False at the start, so a later transition shows that they ran.
         """
         running = self.condition(Condition.RUNNING)
         return bool(running and (running.status or running.last_transition_time > self.start_time))
@@ -243,9 +251,10 @@ class JobStatus:
         return self.true_condition(type_) is not None
 
     def with_condition(self, new: JobCondition) -> "JobStatus":
-        """The status with this condition set. Nothing else sets conditions.
+        """The status with this condition set. No other code sets conditions.
 
-        The transition time stays unless the condition's status flips.
+        If the condition's status is the same as before, only reason and message change. A message
+        is cut to MAX_MESSAGE_CHARACTERS.
         """
         new = changed(new, message=new.message[:MAX_MESSAGE_CHARACTERS])
         old = self.condition(new.type)
@@ -257,7 +266,10 @@ class JobStatus:
         return changed(self, conditions=conditions)
 
     def with_headline(self, condition: JobCondition | None) -> "JobStatus":
-        """The status with this condition's reason and the start of its message at the top."""
+        """The status whose own `reason` and `message` are from this condition; empty for None.
+
+        `message` is the first line, cut to MAX_HEADLINE_CHARACTERS.
+        """
         if condition is None:
             return changed(self, reason="", message="")
         first, *_ = condition.message.splitlines() or [""]
@@ -266,15 +278,15 @@ class JobStatus:
         return changed(self, reason=str(condition.reason), message=first)
 
     def with_failure(self, failure: Failure) -> "JobStatus":
-        """The status with one more failure record, without the oldest beyond MAX_FAILURES."""
+        """The status with one more failure record. It keeps the last MAX_FAILURES."""
         return replace(self, failures=(*self.failures, failure)[-MAX_FAILURES:])
 
 
 def telling_conditions(status: JobStatus) -> Iterator[JobCondition]:
     """The true conditions, the most informative one first.
 
-    The cause of a restart is more informative than the usual waits that follow it, and less than
-    any other wait.
+    The cause of a restart comes before the usual waits that follow a restart, and after any other
+    wait.
     """
     waits = status.true_condition(Condition.PENDING)
     order = list(_TELLING)
@@ -285,7 +297,10 @@ def telling_conditions(status: JobStatus) -> Iterator[JobCondition]:
 
 
 def headline_condition(status: JobStatus) -> JobCondition | None:
-    """The condition of `status.reason`; computed if an older operator did not write one."""
+    """The true condition whose reason is `status.reason`, else the most informative true one.
+
+    None if no condition is true.
+    """
     conditions = list(telling_conditions(status))
     named = (each for each in conditions if status.reason and each.reason == status.reason)
     return next(named, conditions[0] if conditions else None)
@@ -311,9 +326,9 @@ def new_condition(
 
 
 def parse_status(raw: Raw | None) -> JobStatus:
-    """The typed status of `PaddleJob.status`; an absent one is the empty status.
+    """The typed status of `PaddleJob.status`; the empty status for None.
 
-    Raises AttributeError, KeyError, TypeError or ValueError if no operator can have written it.
+    Raises one of UNREADABLE if no operator can have written it, or if a counter is at its maximum.
     """
     raw = raw or {}
     for name in COUNTERS:

@@ -12,7 +12,7 @@ from api.constants import TRAINER_CONTAINER
 from api.objects import Raw
 
 PORT_VARIABLE = "PADDLE_PORT"
-"""If the templates set it, it is the port of every endpoint of the job."""
+"""If the templates set this variable, it is every endpoint's port, except with intranet Host."""
 
 ACCELERATORS = (
     *("*/gpu", "kunlunxin.com/xpu", "huawei.com/Ascend*", "iluvatar*", "hygon.com/dcu*"),
@@ -26,7 +26,7 @@ _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 """The API server writes 1000 as `1k`."""
 _SHARE = re.compile("mem|core", re.IGNORECASE)
 _AMOUNT = re.compile("[0-9]{1,4}")
-"""A number of devices. A quantity may have any number of digits, but no node has 10,000 devices."""
+"""A number of devices. A quantity can have any number of digits, but no node has 10,000 devices."""
 
 
 def trainer_name(pod_spec: Raw) -> str:

@@ -65,7 +65,7 @@ class StallPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number that the program reports, as text: it may be nan."""
+    """A number that the program reports, as text, because it can be nan."""
 
     name: str = text_field("Its name, as the program writes it.", MAX_METRIC_NAME)
     value: str = text_field("Its last value.", 32)
@@ -84,8 +84,9 @@ class SavedCheckpoint:
 class TrainingProgress:
     """The progress of the training. Times are those of the log's lines, by the node's clock.
 
-    `silent_seconds` and `stepless_seconds` are as of the last write of the status: a new leader
-    goes on counting from them. It also respects `quiet_until`, whose line may have left the log.
+    `silent_seconds` and `stepless_seconds` are as of the last write of the status. A new leader of
+    the operator goes on counting from them, and respects `quiet_until` even if the line that
+    announced the pause is no longer in the log.
     """
 
     attempt: int = count_field("The attempt whose log was read.")
@@ -134,16 +135,16 @@ def training_schema() -> Raw:
                     list(StallSign),
                 ),
                 "action": an_enum(
-                    "Event sets the condition TrainingStalled. Restart also starts the whole gang "
-                    "anew, counted against backoffLimit. Unset: Event.",
+                    "Event sets the condition TrainingStalled. Restart also restarts all pods, "
+                    "which counts against backoffLimit. Unset: Event.",
                     list(StallAction),
                 ),
             },
         ),
         "resume": an_enum(
-            f"Paddle: attempts after the first get {RESUME_VARIABLE}, the step of the job's last "
-            "finished checkpoint, once one was seen in its log. Needs the operator's flag "
-            "--progress. Unset: no attempt gets it.",
+            f"Paddle: attempts after the first get the variable {RESUME_VARIABLE}, the step of the "
+            "last finished checkpoint in the job's log, if there was one. Needs the operator's "
+            "flag --progress. Unset: no attempt gets the variable.",
             list(Resume),
         ),
     }

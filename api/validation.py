@@ -1,8 +1,8 @@
-"""The rules that a PaddleJob's schema cannot express, in Python: those of `rules` and two more.
+"""Rules in Python that a PaddleJob's schema cannot express.
 
-The operator checks a job before it creates its first child, for API servers without CEL and for two
-rules that CEL cannot express, about the variables and the names of the templates' containers. Rules
-about changes are not here, because only the API server has both versions.
+The operator checks a job before it creates the first child. The rules are those of `rules`, for API
+servers without CEL, and some that CEL cannot express, about variables and names of the templates'
+containers. Rules about changes are missing, because only the API server has both versions.
 """
 
 import re
@@ -18,7 +18,7 @@ from api.trainer import PORT_VARIABLE, trainer_of
 from api.training import StallSign
 
 MAX_PORT = 65536 - PORTS_PER_POD
-"""The highest first port that leaves room for all ports of a pod."""
+"""The highest first port with which all ports of a pod are valid."""
 PORT_MESSAGE = (
     f"must be a literal port from 1 to {MAX_PORT}: it becomes the first of the {PORTS_PER_POD} "
     "ports of every pod of the job"
@@ -138,7 +138,7 @@ def _check_port(spec: JobSpec) -> Errors:
 
 
 def _port_values(role: RoleSpec) -> list[str]:
-    """The values of PADDLE_PORT in the trainer's env; an empty string for a reference."""
+    """The values of PADDLE_PORT in the trainer's env; "" for a value from elsewhere (valueFrom)."""
     env = trainer_of(role.pod_spec).get("env") or ()
     return [str(each.get("value") or "") for each in env if each.get("name") == PORT_VARIABLE]
 
