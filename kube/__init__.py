@@ -1,4 +1,5 @@
-"""Talking to an API server: one client with verbs, HTTP pool, error tree, clock and parsing.
+"""Access to an API server: a client with its connections and errors, JSON, logs, and a clock.
 
-Shared by the operator, its tools and the local cluster. Imports `api` and the package orjson alone.
+The operator, its tools and the local cluster share this package. It imports only `api` and, if they
+are installed, orjson and PyYAML.
 """

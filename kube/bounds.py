@@ -17,7 +17,7 @@ def refuse_deep_yaml(text: str | bytes, loader: Any, most: int) -> None:
 
 
 def read_bounded(path: str | Path, most: int) -> bytes:
-    """Read a file, which may be endless. Raises ValueError above `most` bytes."""
+    """Read a file, which can be endless. Raises ValueError if it has more than `most` bytes."""
     with Path(path).open("rb") as file:
         data = file.read(most + 1)
     if len(data) > most:

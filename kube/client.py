@@ -2,7 +2,7 @@
 
 Every request has a connect and a read timeout, and every failure is an `errors.ApiError`. Nothing
 is retried here, with one exception: when the credentials are refused, they are reloaded and the
-request is sent once more. Any thread may call; the threads of one client share its connections.
+request is sent a second time. Thread-safe: all threads share the connections of a client.
 """
 
 import math
@@ -40,18 +40,18 @@ STRICT: Query = {"fieldValidation": "Strict"}
 
 
 class Credentials(Protocol):
-    """Who we are, as an Authorization header."""
+    """The credentials of this client, as an Authorization header."""
 
     def header(self) -> str | None:
-        """The header's value; None if the connection itself authenticates us, by a certificate."""
+        """The header's value; None if there is none, for example with a client certificate."""
 
     def renew(self, refused: str | None) -> None:
-        """Read the credentials again: the API server has refused this header."""
+        """Read the credentials again, because the API server has refused this header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where the API server is and who we are. `prefix` comes before every path."""
+    """The API server's endpoint and this client's credentials. `prefix` comes before every path."""
 
     endpoint: Endpoint
     credentials: Credentials
@@ -119,7 +119,7 @@ class Client:
     def stream(
         self, path: str, query: Query, read_seconds: float, accept: str = ANYTHING
     ) -> Stream:
-        """A streamed answer: a watch (see `read_events`) or a log. The caller releases it."""
+        """A streamed answer: a watch (see `read_events`) or a log. The caller must release it."""
         request = Request("GET", self._url(path, query), self._headers(accept))
         response = self._send(request, read_seconds, is_stream=True)
         if response.stream is None:
@@ -127,7 +127,7 @@ class Client:
         return response.stream
 
     def read_log(self, path: str, query: Query, seconds: float) -> bytes:
-        """The whole of a log that is not followed. Raises Silent if that takes over `seconds`."""
+        """The whole log, not followed. Raises Silent if reading takes longer than `seconds`."""
         started, stream = self._clock.monotonic(), self.stream(path, query, seconds)
         log = bytearray()
         try:
@@ -144,11 +144,11 @@ class Client:
         return self._decode(self.send("POST", self._url(path, query), dump_json(body)))
 
     def replace(self, path: str, body: Raw) -> Raw:
-        """PUT a whole object. If it has a resourceVersion, only that version is replaced."""
+        """PUT a whole object. Raises Conflict if it has a resourceVersion that is not current."""
         return self._decode(self.send("PUT", self._url(path), dump_json(body)))
 
     def patch(self, path: str, body: Raw, content_type: str = STRATEGIC_MERGE_PATCH) -> Raw:
-        """Apply a patch of this kind; returns the patched object."""
+        """Apply a patch of this content type; returns the patched object."""
         return self._decode(self.send("PATCH", self._url(path), dump_json(body), content_type))
 
     def merge_patch(self, path: str, body: Raw) -> Raw:
@@ -156,7 +156,7 @@ class Client:
         return self.patch(path, body, MERGE_PATCH)
 
     def delete(self, path: str, uid: str | None = None, grace_seconds: int | None = None) -> Raw:
-        """Delete an object, with `uid` only if it has that UID; dependents are deleted later."""
+        """Delete an object, and its dependents later. With `uid`, Conflict if its UID differs."""
         options: Raw = {"propagationPolicy": "Background"}
         if uid is not None:
             options["preconditions"] = {"uid": uid}
@@ -172,7 +172,7 @@ class Client:
         content_type: str = JSON,
         accept: str = JSON,
     ) -> Response:
-        """Send any request unchanged; the target must include the prefix and the query."""
+        """Send any request. The target must include the prefix and the query."""
         self._allowed_seconds()  # also before connecting: raises if no write is allowed
         headers = {**self._headers(accept), "Content-Type": content_type}
         request = Request(method, target, headers, body, self._allowed_seconds)
@@ -183,7 +183,7 @@ class Client:
         self._pool.close()
 
     def _allowed_seconds(self) -> float:
-        """How long a write may take; raises ApiError if no write is allowed now."""
+        """How many seconds a write can take; raises ApiError if no write is allowed now."""
         return math.inf
 
     def _decode(self, response: Response) -> Raw:
@@ -202,7 +202,7 @@ class Client:
         is_stream: bool = False,
         max_bytes: int | None = None,
     ) -> Response:
-        """Send; if the credentials are refused, reload them and send once more."""
+        """Send; if the credentials are refused, reload them and send a second time."""
         timeouts = Timeouts(self._timeouts.connect, read_seconds)
         exchange = partial(
             self._pool.exchange, timeouts=timeouts, is_stream=is_stream, max_bytes=max_bytes
@@ -229,7 +229,7 @@ class Client:
             if code < 300:  # an error may come from a proxy
                 self._clock.compare(response.headers.get("date", ""), started)
             return response
-        except TimeoutError as error:  # connected, so somebody is there
+        except TimeoutError as error:  # connected: a connect timeout is a ConnectionError
             target = f"{request.method} {request.target}"
             raise Transient(f"no answer from {self._host} to {target}: {error}") from error
         except NETWORK_ERRORS as error:
@@ -248,10 +248,10 @@ class Client:
 
 
 def is_served(client: Client, api_version: str, plural: str) -> bool:
-    """Whether the API server lists the kind. Raises ApiError if it does not answer.
+    """Whether the API server serves this kind. Raises ApiError if the server does not answer.
 
-    A list of a kind that is not served returns `404 page not found` in plain text, as does a proxy
-    without a backend. So we ask discovery, which returns objects.
+    For a kind that is not served, the API server returns `404 page not found` in plain text, as a
+    proxy without a backend does. So we ask discovery, which returns objects.
     """
 
     def ask(path: str, kind: str) -> Raw:
@@ -261,7 +261,7 @@ def is_served(client: Client, api_version: str, plural: str) -> bool:
         return answer
 
     if "/" not in api_version:
-        return True  # without the core group it is no Kubernetes
+        return True  # every API server has the core group
     groups = ask("/apis", "APIGroupList").get("groups") or ()
     versions = {each["groupVersion"] for group in groups for each in group["versions"]}
     if api_version not in versions:
@@ -278,9 +278,9 @@ def read_events(stream: Stream) -> Iterator[Raw]:
 def read_parts(
     stream: Stream, split: Callable[[Iterable[bytes]], Iterator[bytes]]
 ) -> Iterator[bytes]:
-    """The stream's bytes as they come, divided into parts by `split`; ends with the answer.
+    """The stream's bytes as they come, divided into parts by `split`, until the answer ends.
 
-    Raises Transient if the stream breaks, Silent if nothing has come for the read timeout.
+    Raises Transient if the stream breaks, Silent if nothing comes within the read timeout.
     """
     try:
         yield from split(stream.chunks())
@@ -291,7 +291,7 @@ def read_parts(
 
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Every complete line that is not empty. Lines in many chunks are copied only once."""
+    """Every complete line that is not empty. A line in many chunks is copied only one time."""
     begun: list[bytes] = []
     for chunk in chunks:
         first, *others = chunk.split(b"\n")

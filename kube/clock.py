@@ -1,9 +1,9 @@
 """Time: the only module of the operator that reads a clock or sleeps. Others get a clock passed in.
 
 `now` is for timestamps that others read. `monotonic` is for durations, deadlines and leases, which
-a change of the wall clock must not affect. If this machine's clock differs from the API
-server's, `now` is the API server's time, because it is compared with times that the API server or
-another leader has written. Any thread may call.
+a change of the wall clock must not affect. If this machine's clock differs from the API server's by
+more than MAX_DIFFERENCE, `now` is the API server's time, because `now` is compared with times that
+the API server or another leader has written. Thread-safe.
 """
 
 import threading
@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 MAX_DIFFERENCE = timedelta(seconds=5)
-"""If the API server's clock differs by more than this, it is used instead of this machine's."""
+"""If the two clocks differ by more than this, `now` returns the API server's time."""
 _PROMPT_SECONDS = 1.0
 """Answers that took longer are not used to compare clocks."""
 _BLUR = timedelta(seconds=2)
@@ -23,7 +23,7 @@ _VALID_SECONDS = 60.0
 
 
 class Clock:
-    """The machine's clock; tests have one that they step.
+    """The machine's clock. Tests use one that they set themselves.
 
     If the kernel supports it, `monotonic` includes the time that the machine was suspended: a
     virtual machine that was paused past its lease must find the lease expired.
@@ -45,13 +45,14 @@ class Clock:
         return datetime.now(UTC)
 
     def ahead(self) -> timedelta:
-        """How far this machine's clock is ahead of the API server's, as far as we know."""
+        """How far this machine's clock is ahead of the API server's; zero before any answer."""
         return self._ahead_of(*self._compared) if self._compared else timedelta()
 
     def compare(self, date: str, asked_at: float) -> None:
-        """Use the `Date` of an answer to a request sent at this `monotonic` time.
+        """Use the `Date` of an answer to a request that was sent at this `monotonic` time.
 
-        If API servers differ, the time nearest to this machine's clock is used.
+        A slow answer or an invalid date is ignored. If API servers differ, the time nearest to this
+        machine's clock is used.
         """
         answered_at = self.monotonic()
         if answered_at - asked_at > _PROMPT_SECONDS:

@@ -4,8 +4,8 @@ The client turns every exception of http.client and ssl, and every error answer,
 Each class lists the answers that it covers.
 
 Only an answer with a Status object is known to come from the API server. A load balancer without a
-backend returns 404 as well, which says nothing about the object: without a Status, an answer is
-Transient, whatever its code.
+backend returns 404 as well, which says nothing about the object. So an error answer without a
+Status is Transient or Throttled, whatever its code.
 """
 
 import re
@@ -16,9 +16,9 @@ from typing import Any
 class ApiError(Exception):
     """A request that failed.
 
-    `code` is the HTTP status, 0 without an answer; `reason` is the API server's; `details` is
-    that of the Status object in the answer; `retry_after` is in seconds, None if the server gave
-    none. `is_final`: no retry helps, because the object is invalid as it was sent.
+    `code` is the HTTP status, 0 without an answer. `reason` and `details` come from the answer's
+    Status object; without a reason, `reason` is the name of the class. `retry_after` is in seconds,
+    None if the server gave none. If `is_final`, no retry helps, because the object is invalid.
     """
 
     is_final = False
@@ -40,12 +40,12 @@ class ApiError(Exception):
         self.retry_after = retry_after
 
     def has_cause(self, reason: str) -> bool:
-        """Whether the API server listed this cause."""
+        """Whether the API server's causes include one with this reason."""
         return any(cause.get("reason") == reason for cause in self.details.get("causes") or ())
 
 
 class Invalid(ApiError):
-    """400, 405, 413, 415, 422: the object itself is refused."""
+    """400, 405, 413, 415, 422: the request is refused as it is, such as its object or method."""
 
 
 class Unauthorized(ApiError):
@@ -57,7 +57,7 @@ class Forbidden(ApiError):
 
 
 class NoRight(Forbidden):
-    """403 of an authorizer, such as RBAC, to a request that names one object."""
+    """403 from an authorizer, such as RBAC, for a request that names one object."""
 
 
 class NotFound(ApiError):
@@ -69,7 +69,7 @@ class AlreadyExists(ApiError):
 
 
 class Conflict(ApiError):
-    """Any other 409: a UID or version precondition does not hold."""
+    """Any other 409, such as for an object whose UID or version is not the expected one."""
 
 
 class Gone(ApiError):
@@ -89,15 +89,15 @@ class YoungKind(Throttled):
 
 
 class Transient(ApiError):
-    """No answer, or any other error: a retry may work, and a write may have happened."""
+    """No answer, or any other error: a retry can succeed, and a write can have happened anyway."""
 
 
 class FormerJob(Transient):
-    """The name is still taken by a deleted job's child, which is being deleted."""
+    """The name is still taken by the child of a former job, or by an object that is almost gone."""
 
 
 class Ownerless(AlreadyExists):
-    """A restore has brought back a former job's child of this name, without its owner.
+    """The name is taken by a former job's child, which a restore brought back without its owner.
 
     `message` is the former job's UID.
     """
@@ -108,17 +108,17 @@ class Unreachable(Transient):
 
 
 class Silent(Transient):
-    """A stream that sent nothing, not even a bookmark, for its read timeout: it must be dead."""
+    """A stream sent nothing in time, not even a bookmark, or a log took too long to read."""
 
 
 class NotLeader(ApiError):
-    """Not sent: the lease does not cover the write (any more)."""
+    """A write was not sent, because this process does not have the lease, or has it no longer."""
 
 
 _FORBIDDEN = r'\S+ "[^"]*" is forbidden: '
-"""The API server's own refusals begin so. The rest may repeat anything that a tenant wrote."""
+"""The start of the API server's own refusals. The rest can repeat anything that a tenant wrote."""
 _NO_RIGHT = re.compile(_FORBIDDEN + 'User "')
-"""The words of an authorizer's refusal, unlike those of a quota, a webhook or a policy."""
+"""The words of an authorizer's refusal. Quotas, webhooks and policies use other words."""
 _YOUNG_KIND = re.compile(_FORBIDDEN + "cannot set blockOwnerDeletion .* cannot find RESTMapping")
 """Admission says this about a child's owner while the owner's CRD is new: the plugin
 OwnerReferencesPermissionEnforcement learns of new kinds only every 30 s."""
@@ -141,7 +141,7 @@ _BY_CODE: dict[int, type[ApiError]] = {
 
 
 def error_from_status(code: int, status: dict[str, Any], retry_after: float | None) -> ApiError:
-    """The exception for an error answer; `status` is its body, empty if it is not an object."""
+    """The exception for an error answer. `status` is the answer's body; {} if it is no object."""
     is_told = status.get("kind") == "Status" and status.get("code") == code
     message = str(status.get("message") or f"HTTP {code}") if is_told else f"HTTP {code}, no Status"
     reason = str(status.get("reason") or "")

@@ -1,7 +1,7 @@
 """A pool of HTTP connections to one API server; http.client reads the answers.
 
 Nothing is retried, redirected or decompressed here. A connection belongs to one thread while it is
-in use; any thread may use the pool.
+in use. The pool is thread-safe.
 """
 
 import base64
@@ -21,11 +21,11 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from kube.clock import Clock
 
 NETWORK_ERRORS = (OSError, HTTPException, ValueError, OverflowError, MemoryError)
-"""The exceptions of a request. OSError: sockets, TLS; TimeoutError: no answer on an open socket.
-ValueError: a token that no header can hold. The last two: an answer of an impossible length.
-"""
+"""The exceptions of a request. OSError: sockets, TLS; its subclass TimeoutError: no answer on an
+open socket. ValueError: a token with characters that a header cannot have. OverflowError and
+MemoryError: an answer of an impossible length."""
 IDLE_SECONDS = 30.0
-"""A connection that is idle for this long may be dead, though it looks alive."""
+"""A connection that is idle for longer is closed, because it can be dead without a sign."""
 _READ_BYTES = 65536
 _MAX_LINE_BYTES = 65536
 _MAX_HEADERS = 100
@@ -43,8 +43,8 @@ class Timeouts:
 class Endpoint:
     """Where to connect and how. `tls` is None for plain HTTP; `proxy` is a URL or empty.
 
-    `ca_file` is reloaded when a server's certificate is not trusted, because authorities get
-    replaced. The old ones stay trusted until the process ends.
+    `ca_file` is reloaded when a server's certificate is not trusted, because certificate
+    authorities can be replaced. Old authorities stay trusted until the process ends.
     """
 
     host: str
@@ -56,9 +56,9 @@ class Endpoint:
     ca_file: str = ""
 
     def trust_again(self) -> None:
-        """Reload the file of authorities."""
+        """Trust the authorities that are now in `ca_file`, too, if it can be read."""
         if self.tls is not None and self.ca_file and self.tls.verify_mode is ssl.CERT_REQUIRED:
-            with suppress(OSError):  # the file may be missing for a moment
+            with suppress(OSError):  # the file can be missing for a moment
                 self.tls.load_verify_locations(self.ca_file)
 
     @property
@@ -72,8 +72,8 @@ class Endpoint:
 class Request:
     """A request to send.
 
-    `allowed_seconds` returns how long the answer may take. It is called once connected, right
-    before the bytes are sent; if it raises, the request is not sent.
+    `allowed_seconds` returns how many seconds to wait for the answer at most. It is called right
+    before the bytes are sent, on an open connection; if it raises, the request is not sent.
     """
 
     method: str
@@ -85,7 +85,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer, header names in lower case. `is_cut`: the body is longer than what was read."""
+    """An answer, with header names in lower case. If `is_cut`, `body` is only its beginning."""
 
     status: int
     headers: dict[str, str]
@@ -117,8 +117,8 @@ class _Answer(HTTPResponse):
         self.will_close = is_last or not (self.chunked or self.length is not None)
 
     def _read_length(self) -> int | None:
-        """The body's length, if the head has it. Two lengths are an error (RFC 9112, 6.3), because
-        the rest of a body could be taken for the next answer.
+        """The body's length, or None if the head does not give it. Two different lengths are an
+        error (RFC 9112, 6.3), because the rest of a body could be taken for the next answer.
         """
         lengths = {each.strip() for each in self.headers.get("content-length", "").split(",")}
         length = lengths.pop()
@@ -127,7 +127,7 @@ class _Answer(HTTPResponse):
         return int(length) if length else None
 
     def _read_head(self) -> str:
-        """Read the head into the attributes; returns the version."""
+        """Read the head into the attributes; returns the HTTP version."""
         version, _, rest = self._read_line().partition(" ")
         if not version.startswith("HTTP/1.") or not rest[:3].isdecimal():
             raise HTTPException(f"the answer is not HTTP/1: {version[:100]!r}")
@@ -158,7 +158,7 @@ class _Connection:
         self.answered_at = 0.0
 
     def send_request(self, request: Request, read_seconds: float) -> _Answer:
-        """Send it and read the head of the answer."""
+        """Send a request and read the head of the answer."""
         headers = {"Host": self._authority, **request.headers}
         if request.body is not None:
             headers["Content-Length"] = str(len(request.body))
@@ -184,7 +184,7 @@ class _Connection:
         return bool(poll.poll(0))
 
     def shut_down(self) -> None:
-        """End any read at once; the only method that another thread may call."""
+        """End any read at once. Other threads are allowed to call only this method."""
         with suppress(OSError):  # closed already
             # Not through the TLS layer, which another thread is using.
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
@@ -197,7 +197,10 @@ class _Connection:
 
 
 class Stream:
-    """An endless answer. One thread reads and releases it; any may close it, to end the reading."""
+    """An answer that is read as it comes, such as a watch.
+
+    One thread reads and releases it. Any thread can close it, which ends the reading.
+    """
 
     def __init__(
         self,
@@ -213,7 +216,10 @@ class Stream:
         self._is_read = False
 
     def chunks(self) -> Iterator[bytes]:
-        """The bytes as they come; ends with the answer. Raises NETWORK_ERRORS if it breaks."""
+        """The bytes as they come, until the answer ends or the stream is closed.
+
+        Raises NETWORK_ERRORS if the connection breaks.
+        """
         try:
             while chunk := self._response.read1(_READ_BYTES):
                 yield chunk
@@ -230,9 +236,10 @@ class Stream:
         self._connection.shut_down()
 
     def release(self, is_short: bool = False) -> None:
-        """Give up the connection; called by the reader when it is done.
+        """Give up the connection; the reader calls this when it has finished.
 
-        After a short answer that was read to its end, others may use the connection.
+        If `is_short` and the answer was read to its end, the connection goes back to the pool.
+        Otherwise it is closed.
         """
         if is_short and self._is_read and not self._is_closed:
             self._give_back(self._connection)
@@ -243,8 +250,8 @@ class Stream:
 class Pool:
     """Connections to one endpoint, kept for later requests; at most `size` of them idle.
 
-    If a request gets no answer in time, idle connections that have received nothing since it was
-    sent are closed too: a network that has dropped one connection has probably dropped others.
+    If a request gets no answer in time, idle connections that have received nothing since the
+    request are closed too, because a network that drops one connection probably drops others.
     """
 
     def __init__(self, endpoint: Endpoint, size: int, clock: Clock | None = None) -> None:
@@ -264,8 +271,8 @@ class Pool:
     ) -> Response:
         """Send a request and read its answer. Raises NETWORK_ERRORS.
 
-        With `is_stream`, a successful answer is returned as a stream that the caller releases. At
-        most `max_bytes` of any other answer are read.
+        With `is_stream`, a successful answer is returned as a stream, which the caller must
+        release. Only the first `max_bytes` of any other answer are returned.
         """
         connection = self._take(timeouts)
         started = self._clock.monotonic()
@@ -287,7 +294,7 @@ class Pool:
         return Response(answer.status, answer.headers, body, is_cut)
 
     def close(self) -> None:
-        """Close the idle connections; those that are in use are closed when they are given back."""
+        """Close the idle connections, and each of the others when it comes back to the pool."""
         with self._lock:
             self._size = 0
         self._close_idle(unproven_since=float("inf"))
@@ -322,7 +329,7 @@ class Pool:
 
 
 def _read_body(answer: HTTPResponse, max_bytes: int | None) -> tuple[bytes, bool]:
-    """The body up to the allowed size, and whether there is more."""
+    """The body, at most `max_bytes` of it, and whether there is more."""
     body = answer.read(max_bytes)
     if max_bytes is None:
         return body, False

@@ -6,14 +6,15 @@ from kube.client import Client
 from kube.errors import TooLarge
 
 READ_SECONDS = 5.0
-"""A node that does not answer must not hold up the reader."""
+"""The longest time for one read, because a node that does not answer must not delay the others."""
 MAX_BYTES = 64 << 10
 
 
 def read_tail(client: Client, path: str, container: str, counts: Sequence[int]) -> bytes:
-    """The last lines with their times, as many as the first of these counts to fit into 64 KiB.
+    """The last lines with their times.
 
-    Raises TooLarge if none does.
+    Tries each number of lines in `counts`, and returns the first log that is shorter than 64 KiB.
+    Raises TooLarge if none is.
     """
     query = {"container": container, "timestamps": "true", "limitBytes": MAX_BYTES}
     for lines in counts:

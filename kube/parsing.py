@@ -1,9 +1,9 @@
-"""Reads JSON, however deeply it is nested.
+"""Writes JSON, and reads JSON of any depth.
 
 The API server accepts 10,000 levels, in fields that it does not check (`managedFields`); orjson
-reads 1,024. No field that the operator reads lies deeper than 20. In an answer that is too deep for
+reads 1,024. No field that the operator reads is deeper than 20. In an answer that is too deep for
 orjson, everything below `MAX_DEPTH` becomes a short string, and the rest stays as it was. If such a
-string ends up in a pod, the API server refuses the pod, and the job says so. Any thread may call.
+string gets into a pod, the API server refuses the pod, and the job reports this. Thread-safe.
 """
 
 import json
@@ -30,9 +30,9 @@ _dump: Callable[[Raw], bytes]
 try:
     import orjson
 
-    # Enumerations are keys, too.
+    # Some keys are members of enumerations.
     _load, _dump = orjson.loads, partial(orjson.dumps, option=orjson.OPT_NON_STR_KEYS)
-except ImportError:  # in the tool that is one file of pure Python
+except ImportError:  # in the `kubectl pdj` that is one file of pure Python
     _load, _dump = json.loads, lambda body: json.dumps(body).encode()
 
 
@@ -41,7 +41,7 @@ class Unreadable(dict[str, Any]):
 
 
 def parse_json(data: bytes) -> Raw:
-    """A JSON object. Raises Transient on anything else: a proxy may have answered instead."""
+    """A JSON object. Raises Transient on anything else, which a proxy has perhaps sent."""
     try:
         value = _load_deep(data)
     except (ValueError, RecursionError) as error:
@@ -67,10 +67,10 @@ def _load_deep(data: bytes) -> Any:
 
 
 def cut_deep(data: bytes) -> bytes:
-    """The same JSON with what is nested deeper than `MAX_DEPTH` replaced by a string.
+    """The same JSON, with everything deeper than `MAX_DEPTH` replaced by a string.
 
-    It does not recurse, and takes time in proportion to the size for any content, because it runs
-    no Python code per bracket: an object may contain a million brackets.
+    It does not recurse, and runs no Python code per bracket, because an object can contain a
+    million brackets. So the time is proportional to the size for any content.
     """
     is_deep = b"".join(_find_deep(_without_strings(data).translate(_STEPS)))
     kept: list[bytes] = []
@@ -83,7 +83,7 @@ def cut_deep(data: bytes) -> bytes:
 
 
 def _find_deep(steps: bytes) -> Iterator[bytes]:
-    """1 for each byte that is too deep, else 0. Most blocks are all 0 or all 1."""
+    """Blocks with 1 for each byte that is too deep, else 0. Most blocks are all 0 or all 1."""
     depth = 0
     for start in range(0, len(steps), _BLOCK_BYTES):
         block = steps[start : start + _BLOCK_BYTES]
@@ -99,7 +99,7 @@ def _find_deep(steps: bytes) -> Iterator[bytes]:
 
 
 def _without_strings(data: bytes) -> bytes:
-    """The same bytes with strings zeroed out, because brackets in strings do not count."""
+    """The same bytes, with zeros for strings, because brackets in strings do not count."""
     pieces = _STRINGS.split(data)
     pieces[1::2] = map(bytes, map(len, pieces[1::2]))
     return b"".join(pieces)

@@ -1,7 +1,7 @@
-"""Runs a kubeconfig's login plugin, with limits on time and output.
+"""Runs the login plugin of a kubeconfig (`exec`), with limits on time and output.
 
-Its messages go to standard error as they come, without control characters. A plugin that has not
-ended by itself is killed with everything that it has started. Any thread may call.
+The plugin's messages go to standard error as they come, without control characters. If it does not
+end by itself, it is killed together with everything that it has started. Thread-safe.
 """
 
 import codecs
@@ -19,9 +19,9 @@ from api.objects import Raw
 from kube.clock import Clock
 
 PLUGIN_SECONDS = 60.0
-"""The most seconds for a plugin: a person may log in with a browser."""
+"""The most seconds for a plugin, because a person perhaps logs in with a browser."""
 PATIENCE_SECONDS = 5.0
-"""After this long a message says what we wait for."""
+"""After this long, a message says that we wait for the plugin."""
 MAX_BYTES = 1 << 20
 """The largest answer, and the largest output to the user."""
 _POLL_SECONDS = 0.1
@@ -33,7 +33,10 @@ class PluginError(Exception):
 
 
 def ask_plugin(plugin: Raw, cluster: Raw, seconds: float = PLUGIN_SECONDS) -> Raw:
-    """The status that a plugin returns: a token or a certificate. Raises PluginError."""
+    """The status that a plugin returns: a token or a certificate. Raises PluginError.
+
+    Exits this process if SIGTERM or SIGHUP arrives during that time, after killing the plugin.
+    """
     try:
         command = [str(plugin["command"]), *map(str, plugin.get("args") or ())]
         environment = _environment(plugin, cluster)
@@ -91,7 +94,7 @@ def _start(command: list[str], environment: dict[str, str], name: str) -> "subpr
 def _read(
     process: "subprocess.Popen[bytes]", name: str, seconds: float, caught: list[int]
 ) -> bytes:
-    """The plugin's output once it has ended, even if a process that it started still runs."""
+    """The plugin's output, as soon as the plugin itself has ended. Exits on a caught signal."""
     now = Clock().monotonic
     started, is_told, answer = now(), False, bytearray()
     with selectors.DefaultSelector() as streams:
@@ -138,9 +141,10 @@ def _plain(text: str) -> str:
 
 @contextmanager
 def _caught_signals() -> Iterator[list[int]]:
-    """Collects the signals that would end this process, so that the plugin is killed first.
+    """Collects the signals that would end this process, so that the plugin can be killed first.
 
-    Signals that are ignored, as under nohup, stay ignored.
+    Signals that are ignored, as under nohup, stay ignored. Only the main thread can catch signals;
+    in another thread this does nothing.
     """
     caught: list[int] = []
     is_main = threading.current_thread() is threading.main_thread()
