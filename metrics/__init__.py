@@ -1,4 +1,4 @@
-"""Every metric of the operator, and its recorders."""
+"""Every metric of the operator, and the classes that record them."""
 
 from metrics.jobs import Census
 from metrics.metrics import Metrics

@@ -2,7 +2,7 @@
 
 Totals and durations are recorded after the status write that they report, so that a write that
 fails and is retried counts once. The gauges are computed from the store at every scrape, so they
-cannot drift. No label's value is a name that a user chose. Any thread may call.
+cannot drift. No label's value is a name that a user chose. Thread-safe.
 """
 
 import itertools
@@ -28,7 +28,7 @@ _SECONDS = {
     "started": "start_to_running",
     "stalled": "stall_to_detection",
 }
-"""The histogram of each kind of outcome that does not end a job."""
+"""The histogram for each kind of outcome that has a duration and does not end a job."""
 Counts = Mapping[tuple[str, str], float]
 
 
@@ -36,7 +36,7 @@ Counts = Mapping[tuple[str, str], float]
 class Census:
     """The numbers at this moment: jobs by (phase, mode), pods by (role, phase).
 
-    `waiting` counts jobs by (mode, reason), `waited_seconds` is the longest wait of any of them; a
+    By (mode, reason), `waiting` counts jobs, and `waited_seconds` is the longest wait of a job; a
     stalled job counts as waiting. `gpus` are the accelerators of jobs that have not ended, by
     state: wanted, held and running.
     """
@@ -75,7 +75,7 @@ class JobMetrics:
                 ("creation_to_completion", "From creation to the end", _TO_COMPLETION_BUCKETS),
                 (
                     "stall_to_detection",
-                    "From the last step until the stall was noticed",
+                    "From the last step or output until the stall was noticed",
                     _TO_DETECTION_BUCKETS,
                 ),
             )
@@ -99,10 +99,11 @@ class JobMetrics:
     def record(
         self, kind: str, mode: str, reason: str = "", seconds: float | None = None, gpus: int = 0
     ) -> None:
-        """Count created, running, started, completed, failed, restarted, lost or stalled.
+        """Count an outcome: created, running, started, completed, failed, restarted, lost, stalled.
 
-        `seconds` is the time since the job's creation; for `started`, since its start; for `lost`,
-        the time for which `gpus` did not train; for `stalled`, since the last output or step.
+        `seconds` is the time since the job's creation. For `started`, it is the time since the
+        job's start; for `stalled`, since the last step or output; for `lost`, it is the time in
+        which `gpus` accelerators did not train.
         """
         if kind == "lost":
             self._lost.labels(mode, reason).inc(seconds or 0.0)
@@ -120,7 +121,7 @@ class JobMetrics:
 
 
 class StateCollector(Collector):
-    """Takes a census at every scrape."""
+    """Computes the gauges from a census, which is taken at every scrape."""
 
     def __init__(self, census: Callable[[], Census]) -> None:
         self._census = census

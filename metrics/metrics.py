@@ -1,4 +1,4 @@
-"""All recorders on one registry, which the /metrics endpoint prints."""
+"""All metrics of the operator on one registry, which the /metrics endpoint prints."""
 
 from collections.abc import Callable
 
@@ -10,11 +10,11 @@ from metrics.jobs import Census, JobMetrics, StateCollector
 from metrics.namespaces import NamespaceCensus, NamespaceMetrics
 from metrics.runtime import ClientMetrics, QueueMetrics, ReconcileMetrics
 
-# Otherwise a `_created` series beside every other one would double what is scraped.
+# Otherwise every counter and histogram would have a `_created` series too.
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 Outcome = tuple[str, str, str, float | None, int]
-"""The Outcome of a pass: its kind, mode, reason, seconds and GPUs."""
+"""The kind, mode, reason, seconds and GPUs of an outcome, as for `JobMetrics.record`."""
 EVENT_DROPS = ("buffer_full", "rate_limited", "error")
 """Why an Event was not sent."""
 
@@ -23,7 +23,8 @@ class Metrics:
     """Every metric of one operator process, on a registry of its own, so tests can have many."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry(auto_describe=False)  # registering takes no census
+        # Without auto_describe, registering a collector does not take a census.
+        self._registry = CollectorRegistry(auto_describe=False)
         prometheus_client.ProcessCollector(registry=self._registry)
         prometheus_client.PlatformCollector(registry=self._registry)
         prometheus_client.GCCollector(registry=self._registry)
@@ -44,7 +45,7 @@ class Metrics:
         self._build.labels(version, revision).set(1)
 
     def event_dropped(self, cause: str) -> None:
-        """An Event was dropped, for one of the reasons in EVENT_DROPS."""
+        """Count an Event that was dropped, for one of the causes in EVENT_DROPS."""
         self._events_dropped[cause].inc()
 
     def count_state(self, census: Callable[[], Census]) -> None:
@@ -64,6 +65,6 @@ class Metrics:
             self._namespaces.record(namespace, kind, reason, seconds or 0.0, gpus)
 
     def exposition(self, accept: str) -> tuple[bytes, str]:
-        """The metrics as text and its content type, in the format that the reader accepts."""
+        """The metrics and their content type, in a format that the Accept header allows."""
         encoder, content_type = choose_encoder(accept)
         return encoder(self._registry), content_type

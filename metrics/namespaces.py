@@ -2,8 +2,8 @@
 
 They have names of their own, so that sums over other metrics count nothing twice. The label is
 `job_namespace`, because Prometheus sets `namespace` to the operator's. A series exists only while
-it is not zero, and each metric shows the MAX_NAMESPACES namespaces with the highest values.
-Any thread may call.
+its value is not zero, and each metric shows the MAX_NAMESPACES namespaces with the highest sums.
+Thread-safe.
 """
 
 import heapq
@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 
 MAX_NAMESPACES = 200
 MAX_COUNTED = 20_000
-"""The most pairs of namespace and reason in one counter: later ones are not counted."""
+"""The most pairs of namespace and reason in one counter. Further pairs are not counted."""
 LABEL = "job_namespace"
 Pairs = Mapping[tuple[str, str], float]
 """Values by namespace and a second label."""
@@ -46,7 +46,7 @@ class NamespaceMetrics(Collector):
         self._counts: dict[str, dict[tuple[str, str], float]] = {name: {} for name in _COUNTERS}
 
     def record(self, namespace: str, kind: str, reason: str, seconds: float, gpus: int) -> None:
-        """Count failed, restarted or lost, as `JobMetrics.record` does."""
+        """Count failed, restarted and lost, as `JobMetrics.record` does; ignore other kinds."""
         name, amount = ("lost_gpu_seconds", seconds * gpus) if kind == "lost" else (kind, 1.0)
         counts = self._counts.get(name)
         key = (namespace, reason)
@@ -79,7 +79,7 @@ class NamespaceMetrics(Collector):
 
 
 def largest(values: Pairs) -> list[tuple[tuple[str, str], float]]:
-    """The values that are not zero, for the namespaces with the highest ones."""
+    """The values that are not zero, of the MAX_NAMESPACES namespaces with the highest sums."""
     sums: dict[str, float] = {}
     for (namespace, _), value in values.items():
         sums[namespace] = sums.get(namespace, 0.0) + value

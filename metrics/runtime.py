@@ -1,8 +1,8 @@
 """Metrics of the operator itself, named as in controller-runtime and client-go.
 
-Dashboards and alerts made for operators in Go therefore work as they are. Labels are bounded:
-the controller's name, a result, a verb, never an object. Every label value that is known
-beforehand is set to zero at start, so that a rate() sees the first increase. Any thread may call.
+Dashboards and alerts made for operators in Go therefore work as they are. Labels are bounded: no
+value is an object's name. Every series whose labels are known beforehand is set to zero at start,
+so that a rate() sees the first increase. Thread-safe.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class _Maker:
 
 
 class ReconcileMetrics:
-    """The work of the workers."""
+    """The reconciles of the workers: their number, results and durations."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         make = _Maker(registry, "controller_runtime_", ("controller",))
@@ -58,7 +58,7 @@ class ReconcileMetrics:
         """How many worker threads there are."""
         text = "Failures that no retry can fix"
         self.refused = make(Counter, "terminal_reconcile_errors_total", text).inc
-        """The API server refused a child for good."""
+        """Call this when the API server refuses a child and no retry can help."""
         text = "Reconciles ended by an unexpected exception"
         self.panicked = make(Counter, "reconcile_panics_total", text).inc
         """A reconcile raised an unexpected exception."""
@@ -73,7 +73,7 @@ class ReconcileMetrics:
 
 
 class QueueMetrics:
-    """The work queue's depth, how long keys wait in it, and how long passes take."""
+    """The work queue's depth, how long keys wait in it, and how long workers process them."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         make = _Maker(registry, "workqueue_", ("name", "controller"))
@@ -85,7 +85,7 @@ class QueueMetrics:
         """A key will be added again after an error."""
         text = "How long a key waited"
         self.waited = make(Histogram, "queue_duration_seconds", text, **seconds).observe
-        """A worker took a key that had waited for this many seconds."""
+        """A worker has taken a key that had waited for this many seconds."""
         text = "How long a key was worked on"
         self.worked = make(Histogram, "work_duration_seconds", text, **seconds).observe
         """A worker has finished with a key, after this many seconds."""
@@ -124,7 +124,7 @@ class ClientMetrics:
         self._unreadable = counter("paddlejob_unreadable_objects_total", text, ["kind"])
 
     def requested(self, code: int, method: str, host: str) -> None:
-        """A request was answered with this HTTP status, 0 without an answer."""
+        """Count a request, by the HTTP status of its answer; 0 means that there was no answer."""
         self._requests.labels(str(code) if code else "<error>", method, host).inc()
 
     def set_leader(self, name: str, is_leader: bool) -> None:
@@ -132,11 +132,11 @@ class ClientMetrics:
         self._leader.labels(name).set(int(is_leader))
 
     def watch_clock(self, ahead: Callable[[], float]) -> None:
-        """Read at every scrape how many seconds the clock is ahead."""
+        """Call `ahead` at every scrape: how many seconds the clock is ahead."""
         self._clock_ahead.set_function(ahead)
 
     def watch_age(self, kind: str, age: Callable[[], float]) -> None:
-        """Read the age of a watch of this kind at every scrape; the oldest watch's is exposed."""
+        """Call `age` of a watch of this kind at every scrape; the metric shows the oldest watch."""
         self._relists.labels(kind)
         self._unreadable.labels(kind)
         ages = self._ages.setdefault(kind, [])

@@ -1,1 +1,1 @@
-"""Builds a release: the tool as one file with its krew manifest, and the wheel."""
+"""Builds a release: `kubectl pdj` and its krew manifest, the wheel, the site and the image."""

@@ -1,7 +1,7 @@
-"""`python -m release.build FILE`: the tool as one file that runs on a bare Python 3.11.
+"""`python -m release.build FILE`: `kubectl pdj` as one file that needs only Python 3.11.
 
-A zip that Python can run, with our packages, the Python part of PyYAML, and the server of the page.
-It contains no compiled code, so nothing has to be unpacked when it runs.
+The file is a zip that Python can run. It contains our packages, the Python part of PyYAML, and the
+web server of `kubectl pdj ui`, but no native code, so nothing has to be unpacked when it runs.
 """
 
 import compileall
@@ -34,14 +34,14 @@ def build(target: Path) -> None:
             _copy_library(library, folder)
         (folder / "__main__.py").write_text(MAIN)
         (folder / "pdj" / VERSION_FILE).write_text(project_version())
-        # Compiled files beside their sources, where Python looks for them in a zip.
+        # Byte code beside the sources, where Python looks for it in a zip.
         compileall.compile_dir(folder, quiet=1, legacy=True, stripdir=name)
         zipapp.create_archive(folder, target, INTERPRETER, compressed=True)
     target.chmod(0o755)
 
 
 def project_version() -> str:
-    """The version of this checkout."""
+    """The version in this checkout's setup.cfg."""
     config = ConfigParser()
     config.read(ROOT / "setup.cfg")
     return config["metadata"]["version"]

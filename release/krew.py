@@ -1,6 +1,7 @@
 """`python -m release.krew URL FOLDER`: the archive of a release, and the krew manifest for it.
 
-URL is where the archive will be published; the manifest has it together with the archive's sha256.
+URL is the address at which the archive will be published. The manifest contains the URL and the
+archive's sha256.
 """
 
 import hashlib

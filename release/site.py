@@ -30,9 +30,7 @@ def write_sources(folder: Path, repository: str) -> None:
 
 
 def _rewrite(text: str, where: str, repository: str) -> str:
-    """The page with its links, which are relative to this folder of the repository, made relative
-    to docs/.
-    """
+    """The page, with links relative to docs/ instead of to the repository's folder `where`."""
 
     def lead(link: re.Match[str]) -> str:
         path = posixpath.normpath(posixpath.join(where, link[2]))

@@ -1,7 +1,7 @@
-"""`python -m release.wheel FOLDER`: the wheel of the Python client, with the tools that it uses.
+"""`python -m release.wheel FOLDER`: the wheel of the Python client and of `kubectl pdj`.
 
-The same sources give the same file. It has `paddlejob`, `pdj`, and our packages that both import;
-the operator is not in it, and the operator's image does not need it.
+The same sources give the same file. It contains `paddlejob`, `pdj`, and our packages that these
+import. It does not contain the operator, and the operator's image does not need the wheel.
 """
 
 import base64
@@ -46,7 +46,7 @@ def build(folder: Path) -> Path:
 
 
 def describe(version: str) -> str:
-    """The METADATA, with the versions that setup.cfg pins."""
+    """The METADATA. The versions that setup.cfg pins are the lowest ones allowed."""
     config = ConfigParser()
     config.read(ROOT / "setup.cfg")
     pinned = dict(
