@@ -1,4 +1,4 @@
-"""Things built once per user and cached: the control plane's binaries, Python environments, images.
+"""Builds and caches for each user: the control plane's binaries, Python environments, and images.
 
-Imports no other room but `machine`.
+Of localcluster's packages, it imports only `machine`.
 """

@@ -13,7 +13,7 @@ KUBERNETES_VERSION = "v1.36.3"
 
 
 def ensure_binaries(report: Report = print) -> Path:
-    """Return the folder of the five binaries. Builds missing ones, unless the user supplies all."""
+    """Return the folder of the five binaries: KUBEBUILDER_ASSETS if it is set, else built ones."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if not assets:
         return ensure_built(PINS, report)
@@ -24,7 +24,7 @@ def ensure_binaries(report: Report = print) -> Path:
 
 
 def is_pinned_version(folder: Path) -> bool:
-    """Whether these binaries are of the pinned minor version; a user's may not be."""
+    """Whether these binaries have the pinned minor version. A user can supply another version."""
     if folder == PINS.binaries_folder():
         return True
     command = [str(folder / "kube-apiserver"), "--version"]
@@ -33,7 +33,7 @@ def is_pinned_version(folder: Path) -> bool:
 
 
 def version_values() -> tuple[str, ...]:
-    """Linker values that set the programs' version: only a build in git sets it by itself."""
+    """Linker values that set the programs' version, as Kubernetes' own build does from git."""
     major, minor, _ = parse_version(KUBERNETES_VERSION)
     package = "k8s.io/component-base/version"
     return (

@@ -1,12 +1,12 @@
-"""Python environments, built once per user and cached: one per image, and one with Go from PyPI.
+"""Python environments, built and cached for each user: one per image, and one with Go from PyPI.
 
-Processes that need the same one wait for each other. The name of an image's environment in the
-user's cache depends on its lock file and its Python, so a changed lock file leads to a new one. An
-image with requirements of its own gets an environment on top of a shared one, which is not changed;
-its name also depends on the interpreter and on the requirements.
+Processes that need the same environment wait for each other. The folder of an environment is named
+after a hash of its lock file and its Python, so a changed lock file leads to a new environment. An
+image with requirements of its own gets a second environment on top of the shared one, which is not
+changed. The hash of the second one also covers the interpreter's folder and the requirements.
 
-A new environment starts as a copy of the most similar one, in which pip installs and removes the
-difference. Both share their files by hard links: pip replaces a file, and never writes into one.
+A new environment starts as a copy of the most similar one, in which pip then installs and removes
+packages. Both share files by hard links, because pip replaces files and never writes into them.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ SHARED = frozenset({"examples"})
 READY_MARK = ".ready"
 BASE_FILE = "base.pth"
 WHEELS = ("--only-binary=:all:", "--no-binary=etcd3")
-"""pip compiles nothing: a missing wheel is an error. etcd3, pure Python, has no wheel."""
+"""pip compiles nothing, so a missing wheel is an error. etcd3 is pure Python and has no wheel."""
 REMOVE_UNWANTED = """
 import subprocess, sys
 from importlib.metadata import distributions
@@ -52,17 +52,17 @@ while todo:
 if gone := own.keys() - {name for name, _ in seen}:
     sys.exit(subprocess.call([sys.executable, "-m", "pip", "uninstall", "--quiet", "--yes", *gone]))
 """
-"""Uninstalls what nothing requires. Arguments: the folder of the packages, the requirements."""
+"""Uninstalls packages that no requirement needs. Arguments: their folder, the requirements."""
 UNREACHABLE = re.compile(r"Retrying .* after connection broken by '(\w+)")
 NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to build an environment: pip's arguments, `wanted`, and the folder in which pip runs.
+    """How to build an environment: `wanted` are pip's arguments, and pip runs in `folder`.
 
-    An environment sees the packages of its `base`. `name` is shown to people; `python` builds it.
-    `lines` are the requirements, if they name packages alone: only these are compared with others.
+    The environment sees the packages of `base`. `name` is for messages. `python` builds the
+    environment. `lines` are the requirements, if all of them name packages, to find a similar one.
     """
 
     name: str
@@ -102,9 +102,9 @@ def ensure_environment(name: str, report: Report = print) -> Path:
 
 
 def packages_path(name: str, requirements: Path) -> Path:
-    """The path of the environment that adds these requirements to an image's, built or not.
+    """The path of the environment for these requirements on top of an image's, built or not.
 
-    Raises LocalClusterError if the file, or one that it names, cannot be read.
+    Raises LocalClusterError if a requirements file cannot be read.
     """
     try:
         content = digest_requirements(requirements)
@@ -122,7 +122,7 @@ def has_packages(name: str, requirements: Path) -> bool:
 
 
 def ensure_packages(name: str, requirements: Path, report: Report = print) -> list[Path]:
-    """Build the shared environment and the one for these requirements; return both folders.
+    """Build the environment for these requirements and the shared one; return both folders.
 
     If each line has a hash, pip installs only the packages listed, without their dependencies.
     Raises LocalClusterError with pip's message.
@@ -143,7 +143,7 @@ def ensure_installed(path: Path, recipe: Recipe, report: Report) -> Path:
         with FileLock(path.parent / f"{path.name}.lock"):
             if not (path / READY_MARK).exists():
                 _make(path, recipe, report)
-    os.utime(path)  # prune.py keeps what was used lately
+    os.utime(path)  # prune.py keeps folders that were used lately
     return path
 
 
@@ -161,7 +161,7 @@ def remove_folder(path: Path) -> None:
 
 
 def _make(path: Path, recipe: Recipe, report: Report) -> None:
-    remove_folder(path)  # an earlier attempt that was killed
+    remove_folder(path)  # left by an earlier attempt that was killed
     report(f"installing {recipe.name} into {path}")
     try:
         _install(path, recipe, report)
@@ -175,7 +175,7 @@ def _install(path: Path, recipe: Recipe, report: Report) -> None:
     former = _similar(path, recipe)
     try:
         changed = _start_from(former, path, recipe) if former else []
-    except OSError:  # it was pruned, or this file system has no links
+    except OSError:  # `former` was pruned, or this file system has no links
         remove_folder(path)
         former = None
     venv = [str(recipe.python.program), "-m", "venv", *(["--without-pip"] if former else [])]
@@ -214,8 +214,8 @@ def _similar(path: Path, recipe: Recipe) -> Path | None:
 
 
 def _start_from(former: Path, path: Path, recipe: Recipe) -> list[str]:
-    """Hard-link the packages of an environment; returns the names of those to uninstall."""
-    own = {"bin", "pyvenv.cfg", READY_MARK}  # these name the folder, or are written by venv
+    """Hard-link the files of `former` into `path`; returns the names of packages to uninstall."""
+    own = {"bin", "pyvenv.cfg", READY_MARK}  # they contain the folder's path, or venv writes them
     shutil.copytree(
         former,
         path,
@@ -239,7 +239,7 @@ def _site_packages(path: Path) -> Path:
 
 
 def _take_programs(base: Path, own: Path) -> None:
-    """Copy the scripts of the base, so that they run in this environment and see its packages."""
+    """Copy the scripts that are only in `base`, changed to run with the Python of `own`."""
     for program in base.iterdir():
         if program.is_file() and not (own / program.name).exists():
             text = program.read_bytes()
@@ -249,7 +249,8 @@ def _take_programs(base: Path, own: Path) -> None:
 
 
 def _run(command: Sequence[str], recipe: Recipe, report: Report) -> None:
-    environment = {**os.environ, "TMPDIR": tempfile.gettempdir()}  # host.py sets and removes it
+    # `commands/host.py` changes the temporary folder, and removes it at the end.
+    environment = {**os.environ, "TMPDIR": tempfile.gettempdir()}
     code, output = run_to_end(command, recipe.name, report, recipe.folder, environment)
     if code:
         raise LocalClusterError(_explain(recipe, output))

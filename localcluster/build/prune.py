@@ -1,7 +1,7 @@
-"""Removes from the cache the builds and environments that were not used for a while.
+"""Removes builds and environments from the cache that were not used for some time.
 
-Each pin and each list of requirements has a folder of its own there, so a change leaves the former
-one behind.
+Each pinned version and each list of requirements has a folder of its own in the cache, so a change
+leaves the old folder behind.
 """
 
 import os
@@ -15,13 +15,16 @@ DAY_SECONDS = 86_400.0
 
 
 def prune(days: float) -> Iterator[tuple[str, int]]:
-    """Remove folders not used for this many days; yields each one's name and size in bytes."""
+    """Remove folders that were not used for this many days; yields their names and sizes in bytes.
+
+    This is a generator, which removes a folder only when the next item is asked for.
+    """
     oldest = clock.now() - days * DAY_SECONDS
     for folder in sorted(cache_folder().glob("[!.]*/")):
         if folder.stat().st_mtime < oldest and not folder.is_symlink():
             size = _size(folder)
             gone = folder.with_name(f".{folder.name}.{os.getpid()}")
-            folder.rename(gone)  # nobody finds half a folder
+            folder.rename(gone)  # so that nobody finds an incomplete folder
             remove_folder(gone)
             folder.with_name(f"{folder.name}.lock").unlink(missing_ok=True)
             yield folder.name, size

@@ -1,8 +1,6 @@
-"""Finds everything that a requirements file stands for: its lines, and the local files that it
-refers to.
+"""Finds the contents of a requirements file: its lines, and the local files that it refers to.
 
-Local paths of packages are relative to the folder of the outermost file, as for pip run in that
-folder.
+Paths of local packages are relative to the folder of the outermost file, in which pip runs.
 """
 
 import hashlib
@@ -21,12 +19,13 @@ AFTER_PLACE = re.compile(r"\s*;.*|\s--.*|\[[^]]*\]\s*$")
 ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
 PLAIN = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[^]]*\])?\s*(?:[=<>!~;].*|--hash.*)?")
 MADE_BY_BUILDS = ("build", "dist", "__pycache__")
-"""Folders that a build leaves beside the sources: they must not change the digest."""
+"""Folders that a build leaves beside the sources. They do not change the digest."""
 
 
 def digest_requirements(file: Path) -> str:
-    """A digest of everything that pip would read. Raises OSError if a requirements file cannot be
-    read.
+    """A digest of everything that pip would read. Missing files that the file names are ignored.
+
+    Raises OSError if a requirements file cannot be read.
     """
     digest = hashlib.sha256()
     for part in _parts(file, file.resolve().parent, set()):
@@ -35,9 +34,7 @@ def digest_requirements(file: Path) -> str:
 
 
 def plain_lines(file: Path) -> list[str]:
-    """The lines of a file that only names packages; empty if it has anything else, such as a path
-    or an option.
-    """
+    """The lines of a file that only names packages; empty if it has a path or an option, too."""
     text = CONTINUED.sub("", file.read_text(errors="replace"))
     lines = [" ".join(COMMENT.sub("", line).split()) for line in text.splitlines()]
     lines = [line for line in lines if line]
@@ -86,7 +83,7 @@ def _local_place(line: str, root: Path) -> Path | None:
 def _versions(place: Path) -> Iterator[bytes]:
     """Name, size and time of a file, or of each file in a folder, without build output.
 
-    Contents are not read: they may be large, and this runs whenever a pod starts.
+    Contents are not read, because they can be large, and this runs whenever a pod starts.
     """
     if place.is_file():
         yield _version(place, place.parent)
@@ -99,7 +96,7 @@ def _versions(place: Path) -> Iterator[bytes]:
 def _version(file: Path, root: Path) -> bytes:
     try:
         seen = file.stat()
-    except OSError:  # a link to nowhere, or a file that has just gone
+    except OSError:  # a link to nowhere, or a file that was just removed
         return os.fsencode(file.relative_to(root))
     return os.fsencode(file.relative_to(root)) + b" %d %d" % (seen.st_size, seen.st_mtime_ns)
 

@@ -1,8 +1,8 @@
-"""Which Python trains on this machine, and with which PaddlePaddle.
+"""Chooses the Python and the PaddlePaddle for training on this machine.
 
-PaddlePaddle 2.6.2 has parameter servers, and wheels up to Python 3.12; version 3 has wheels for
-newer ones, without parameter servers. The interpreter that runs this program is preferred to others
-on PATH; training does not use the operator's environment.
+PaddlePaddle 2.6.2 has parameter servers, and wheels up to Python 3.12. Version 3 has wheels for
+newer Pythons, but no parameter servers. The interpreter that runs this program is preferred to
+others on PATH. Training has its own environments, apart from the operator's.
 """
 
 import functools
@@ -28,7 +28,7 @@ ANSWER_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Paddle:
-    """A version of PaddlePaddle, its lock file, and the Python versions that it has wheels for."""
+    """A version of PaddlePaddle, its lock file, and the Python versions that we use it with."""
 
     version: str
     lock: Path
@@ -42,7 +42,7 @@ WITHOUT_SERVERS = Paddle("3.3.1", Path("requirements/examples-3.txt"), ((3, 13),
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A Python that can build environments; `prefix` is the installation that they need to run."""
+    """A Python that can build environments. They need its installation, `prefix`, to run."""
 
     release: str
     program: Path
@@ -50,7 +50,7 @@ class Interpreter:
 
     @property
     def version(self) -> Version:
-        """Its first two numbers: wheels are made for these."""
+        """The first two numbers of the release, because a wheel is for such a version."""
         major, minor, *_ = self.release.split(".")
         return int(major), int(minor)
 
@@ -64,7 +64,7 @@ class Training:
 
     @property
     def why_no_servers(self) -> str:
-        """Why there are no parameter servers and how to get them; empty if there are."""
+        """Why there are no parameter servers, and how to get them; empty if there are servers."""
         if self.paddle.has_servers:
             return ""
         return (
@@ -84,14 +84,12 @@ def either(paddle: Paddle) -> str:
 
 
 def training() -> Training:
-    """The Python and PaddlePaddle to train with on this machine. Raises LocalClusterError if there
-    are none.
-    """
+    """The Python and PaddlePaddle to train with. Raises LocalClusterError if none is suitable."""
     return choose(own(), found_on_path())
 
 
 def choose(mine: Interpreter, others: Mapping[Version, Interpreter]) -> Training:
-    """Prefer a PaddlePaddle with parameter servers, and this interpreter over others."""
+    """Prefer a PaddlePaddle with parameter servers, then the interpreter `mine` to others."""
     for paddle in (WITH_SERVERS, WITHOUT_SERVERS):
         if mine.version in paddle.pythons:
             return Training(paddle, mine)
@@ -109,7 +107,7 @@ def own() -> Interpreter:
 
 
 def found_on_path() -> Mapping[Version, Interpreter]:
-    """The interpreters on PATH; empty if this one suits, because starting each takes time."""
+    """The interpreters on PATH; empty if no other is needed, because starting each takes time."""
     if own().version in WITH_SERVERS.pythons:
         return {}
     wanted = (*WITH_SERVERS.pythons, *WITHOUT_SERVERS.pythons)
@@ -118,7 +116,7 @@ def found_on_path() -> Mapping[Version, Interpreter]:
 
 @functools.cache
 def find(version: Version) -> Interpreter | None:
-    """The first Python of this version on PATH that can make environments."""
+    """The first Python of this version on PATH that can build environments; None without one."""
     name = "python{}.{}".format(*version)
     for folder in os.get_exec_path():
         program = shutil.which(name, path=folder)
@@ -129,7 +127,7 @@ def find(version: Version) -> Interpreter | None:
 
 
 def ask(program: str) -> Interpreter | None:
-    """Ask a program for its version and prefix; None without an answer, as of a shim."""
+    """Run a program to learn its version and prefix; None if it fails, as a shim does."""
     try:
         command = [program, "-I", "-c", QUESTION]
         told = subprocess.run(command, capture_output=True, timeout=ANSWER_SECONDS, check=True)

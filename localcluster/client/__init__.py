@@ -1,4 +1,4 @@
 """Access to an API server: certificates, kubeconfigs, requests and watches.
 
-Imports no other room but `machine`.
+Of localcluster's packages, it imports only `machine`.
 """

@@ -41,7 +41,7 @@ class Informer(threading.Thread):
         self.synced = threading.Event()
 
     def run(self) -> None:
-        """List and watch until stopped; no error ends it."""
+        """List and watch until stopped. After an error, it waits and tries again."""
         while not self._stopping.is_set():
             try:
                 if not self._version:
@@ -53,7 +53,7 @@ class Informer(threading.Thread):
                     print(f"cannot follow {self._path}: {error}", flush=True)
                 if isinstance(error, Gone):
                     self._version = ""
-            except Exception:  # of a callback: one bad object must not end the watch for all
+            except Exception:  # from a callback: one bad object must not end the watch for all
                 traceback.print_exc()
                 self._version = ""
             delay = BACKOFF_SECONDS[min(self._failures, len(BACKOFF_SECONDS) - 1)]
@@ -61,7 +61,7 @@ class Informer(threading.Thread):
             self._stopping.wait(delay * random.uniform(0.8, 1.2))
 
     def stop(self) -> None:
-        """End the thread, also in the middle of a watch."""
+        """Make the thread end, even in the middle of a watch. Does not wait for its end."""
         self._stopping.set()
         if (stream := self._stream) is not None:
             stream.close()

@@ -1,4 +1,4 @@
-"""Kubeconfig files: self-contained, readable by their owner only."""
+"""Writes kubeconfig files, which are self-contained and readable by their owner only."""
 
 import base64
 import os
@@ -10,7 +10,7 @@ NAME = "localcluster"
 
 
 def write_kubeconfig(path: Path, server: str, ca_certificate: bytes, token: str) -> Path:
-    """Write the file in one step and return its path."""
+    """Write the file atomically and return its path."""
     authority = base64.b64encode(ca_certificate).decode()
     content = {
         "apiVersion": "v1",

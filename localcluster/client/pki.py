@@ -1,4 +1,4 @@
-"""The cluster's certificate authority: only in memory, and new at each start."""
+"""The cluster's certificate authority. Its key is only in memory, and new at each start."""
 
 import datetime
 import ipaddress
@@ -40,7 +40,7 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _name("localcluster-ca")
         constraint = x509.BasicConstraints(ca=True, path_length=None)
-        # Python 3.13 rejects a CA without it.
+        # Python 3.13 rejects a CA without key usage.
         usage = x509.KeyUsage(
             key_cert_sign=True,
             crl_sign=True,
@@ -57,7 +57,7 @@ class Authority:
         self.certificate = certificate.public_bytes(serialization.Encoding.PEM)
 
     def issue(self, name: str, dns_names: Sequence[str], addresses: Sequence[str]) -> KeyPair:
-        """A certificate with these names and addresses, for servers and for clients."""
+        """A new key and its certificate with these names and addresses, for servers or clients."""
         key = ec.generate_private_key(ec.SECP256R1())
         names: list[x509.GeneralName] = [x509.DNSName(dns_name) for dns_name in dns_names]
         authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
@@ -90,6 +90,6 @@ def _name(common_name: str) -> x509.Name:
 def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,  # read for ServiceAccount tokens, too
+        serialization.PrivateFormat.TraditionalOpenSSL,  # can be read as a ServiceAccount key, too
         serialization.NoEncryption(),
     )

@@ -1,4 +1,4 @@
-"""Requests to a server of the local cluster: JSON over HTTPS, with a token that never changes."""
+"""Requests to a server of the local cluster by HTTPS or HTTP, with a token that never changes."""
 
 import base64
 import ssl
@@ -22,7 +22,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server's address, its certificate authority (in PEM), and the client's token."""
+    """A server's address, its certificate authority (in PEM), and the client's token, if any."""
 
     url: str
     authority: str | None = None
@@ -43,7 +43,7 @@ class Server:
         return url.hostname or "127.0.0.1", url.port or 443
 
     def header(self) -> str | None:
-        """The Authorization header."""
+        """The Authorization header; None without a token."""
         return f"Bearer {self.token}" if self.token else None
 
     def renew(self, refused: str | None) -> None:
@@ -51,7 +51,7 @@ class Server:
 
 
 class Client(client.Client):
-    """Requests to one server; close it at the end, by `close` or as a context manager."""
+    """A client of one server. Close it at the end, by `close` or as a context manager."""
 
     def __init__(self, server: Server, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self.server = server
@@ -68,7 +68,7 @@ class Client(client.Client):
         self.close()
 
     def is_ok(self, path: str) -> bool:
-        """Whether GET succeeds; False without an answer."""
+        """Whether GET succeeds; False for any error, or without an answer."""
         try:
             self.text(path)
         except ApiError:
