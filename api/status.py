@@ -212,7 +212,7 @@ class JobStatus:
         "How many times in a row the pods were deleted because only some of them found room."
     )
     given_back_at: str = time_field(
-        "When the pods were last deleted for that reason; unset when all pods run."
+        "When the pods were last deleted because only some found room; unset when all pods run."
     )
     pod_group: str = text_field("The PodGroup of the job's pods.")
     host_ports: dict[str, int] = field(
