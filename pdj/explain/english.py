@@ -223,9 +223,8 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.POD_GROUP_UNAVAILABLE: Text(
-        "The API server does not serve the PodGroups that the job needs, because Volcano is not "
-        "installed or (with --scheduling=kubernetes) feature gates are off; or the user's PodGroup "
-        "was deleted.",
+        "The API server serves no such PodGroups (Volcano is not installed or, with --scheduling="
+        "kubernetes, feature gates are off), or the user's PodGroup was deleted.",
         "The message says which: have Volcano installed, or leave out schedulingPolicy and "
         "schedulerName: volcano; have the feature gates enabled; or create the PodGroup again.",
         Who.ADMIN,
@@ -260,8 +259,7 @@ TEXTS: Texts = {
         Who.ADMIN,
     ),
     Reason.NO_FREE_PORTS: Text(
-        "With intranet: Host every pod needs a port range on its node, but other jobs use all of "
-        "them.",
+        "With intranet: Host each pod needs a port range on its node, and other jobs use them all.",
         "Wait for other jobs to end, use intranet: PodIP, or have --host-port-range or "
         "--host-port-share of the operator raised.",
         Who.USER,
@@ -307,9 +305,8 @@ TEXTS: Texts = {
         Who.OPERATOR,
     ),
     Reason.STALE_CONFIG_MAP: Text(
-        "A pod's node gives it the ConfigMap of a former job of this name, because a kubelet keeps "
-        "that until the former job's last pod is cleaned up. The restart is not counted against "
-        "backoffLimit.",
+        "A pod's node gives it the ConfigMap of a former job of this name, which a kubelet keeps "
+        "until that job's last pod is cleaned up. The restart is not counted against backoffLimit.",
         "Nothing; the next attempt's ConfigMap has a name of its own.",
         Who.OPERATOR,
     ),
@@ -324,8 +321,7 @@ TEXTS: Texts = {
         Who.OPERATOR,
     ),
     Reason.FAILURE_POLICY_IGNORE: Text(
-        "A pod has failed, and by a rule of podFailurePolicy the restart is not counted against "
-        "backoffLimit.",
+        "A pod has failed; by podFailurePolicy the restart is not counted against backoffLimit.",
         "Nothing; all pods start again.",
         Who.OPERATOR,
     ),
