@@ -3,11 +3,11 @@
     make bench            everything, into benchmarks/RESULTS.md
     make bench QUICK=1    the small sizes
     make bench BENCH_ARGUMENTS="--peer benchmarks/peers/training_operator.py --output FOLDER"
-                          and Kubeflow's training operator, on the same work and side by side
+                          also Kubeflow's training operator, on the same work and side by side
     make bench BENCH_ARGUMENTS="--operator 'NAME=COMMAND'"
-                          and any other operator for the same CRD; it finds KUBECONFIG
+                          also another operator for the same CRD; COMMAND gets KUBECONFIG
     python -m benchmarks --burst 100 --against FOLDER
-                          only bursts, in turn with the operator of another checkout
+                          only bursts, alternately with the operator of the checkout in FOLDER
 
 A machine's speed drifts, so only ratios within one run can be compared. Every run measures its own
 floor: a bare loop that creates the same objects without an operator.

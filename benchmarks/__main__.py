@@ -25,11 +25,14 @@ from localcluster.machine import clock
 from localcluster.machine.report import Report
 
 PROGRESS, QUICK_PROGRESS = (1000, 200, 6, 8.0), (60, 20, 1, 5.0)
-"""The jobs that run, the others of each turn, rounds, and seconds of rest."""
+"""The running jobs, the jobs started in each turn, rounds, and seconds for which CPU at rest is
+measured."""
 
 
 def main() -> int:
-    """Measure every requested operator; returns 1 if `--check` found a figure out of bounds."""
+    """Measure every requested operator; returns 1 if `--check` found a figure out of bounds or a
+    measurement not finished.
+    """
     arguments = _parse_arguments()
     if arguments.output is not None:
         arguments.output.mkdir(parents=True, exist_ok=True)
@@ -66,7 +69,7 @@ def main() -> int:
 def _measure_all(
     operators: list[Operator], sizes: Sizes, report: Report
 ) -> tuple[tuple[Series, ...], tuple[Turns, ...]]:
-    """Measure all operators. If one other than the first fails, the other results stay."""
+    """Measure all operators. Raises if the first one fails; any other that fails is left out."""
 
     def leave_out(text: str) -> None:
         report(f"left out: {text}")
@@ -127,7 +130,7 @@ def _parse_jobs(text: str) -> int:
 
 
 def _sizes(arguments: argparse.Namespace) -> Sizes:
-    """The sizes to measure; a burst of a usual size keeps its number of rounds."""
+    """The sizes to measure. A burst of an unusual size is measured once."""
     sizes = QUICK if arguments.quick else FULL
     asked = {jobs: sizes.bursts.get(jobs, 1) for jobs in arguments.burst}
     return replace(sizes, bursts=asked or sizes.bursts)

@@ -30,16 +30,17 @@ OPERATOR_WRITES = WriteOptions(
     create_query="fieldValidation=Ignore",
     accept="application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
 )
-"""Of this project's operator: nobody looks for unknown fields, and answers are metadata alone."""
+"""Write options of this project's operator: the API server does not look for unknown fields, and
+its answers contain metadata alone."""
 
 
 @dataclass(frozen=True)
 class Adapter:
-    """The adapter of this project's PaddleJob, and the base of others.
+    """The adapter of this project's PaddleJob, and the base class of other adapters.
 
-    `manifests` are applied before the operator starts, except Deployments: the operator runs as a
-    process here. `command` starts the operator, if a peer's file has a command. `writes` are the
-    operator's write options, as far as they are known.
+    `manifests` are applied before the operator starts, without their Deployments, because the
+    operator runs as a process here. `command` starts a peer's operator; `--operator` and this
+    project's operator do not use it. `writes` are the operator's write options, as far as known.
     """
 
     name: str = "paddlejob"
@@ -54,7 +55,7 @@ class Adapter:
     writes: WriteOptions = DEFAULT_WRITES
 
     def prepare(self, report: Report) -> None:
-        """Make what the command and the manifests need. Called before everything else."""
+        """Make what the command and the manifests need. It is called before everything else."""
 
     @property
     def path(self) -> str:
@@ -79,7 +80,7 @@ class Adapter:
         return str((job.get("status") or {}).get("phase", ""))
 
     def is_worker(self, pod: Raw) -> bool:
-        """Whether the job is complete when pods like this one have ended."""
+        """Whether this is one of the pods whose success completes the job."""
         return bool(pod["metadata"].get("labels", {}).get("paddle-res-type") == "worker")
 
 

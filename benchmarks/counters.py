@@ -1,7 +1,7 @@
 """Reads the API server's counts of requests, such as "PATCH paddlejobs/status.GROUP".
 
-The server does not count by user, so we count as the operator's the writes that nothing else in the
-benchmark makes: `OTHERS` lists those of the benchmark itself, the scheduler and the node simulator.
+The server does not count by user, so every write that nothing else makes counts as the operator's.
+`OTHERS` lists the writes of the benchmark itself, the scheduler and the node simulator.
 """
 
 import re
@@ -21,7 +21,7 @@ OTHERS = (
     "POST subjectaccessreviews.authorization.k8s.io",
 )
 Counts = Counter[str]
-"""What was counted between two scrapes is the second less the first."""
+"""Totals by request. Subtract an earlier scrape to get the requests in between."""
 
 
 def parse_counts(exposition: str) -> Counts:
@@ -36,8 +36,8 @@ def parse_counts(exposition: str) -> Counts:
 
 
 def operator_writes(counts: Counts, jobs: str) -> int:
-    """The number of the operator's writes; the benchmark itself creates and deletes jobs
-    (RESOURCE.GROUP).
+    """The number of the operator's writes, without those to `jobs` (RESOURCE.GROUP): the benchmark
+    itself creates the jobs.
     """
     return sum(
         count

@@ -1,8 +1,8 @@
 """Puts objects directly into etcd, and deletes them, a hundred per request.
 
-Creating tens of thousands of objects through the API server would take longer than all
-measurements, and so would deleting them. The API server decodes objects in etcd, in protobuf or
-JSON, however they got there, and its own watch shows it changes.
+Creating or deleting tens of thousands of objects through the API server would take longer than all
+measurements. The API server also decodes objects that it did not store itself, in protobuf or JSON,
+and notices changes by its watch of etcd.
 """
 
 import base64
@@ -18,7 +18,7 @@ from localcluster.client.rest import Raw
 from localcluster.cluster.components import ETCD_CLIENTS
 
 MAX_OPERATIONS = 100
-"""In one transaction; etcd takes 128."""
+"""The most operations in one transaction; etcd allows 128."""
 TIMEOUT_SECONDS = 60.0
 
 
@@ -40,7 +40,7 @@ class _Etcd(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
     def ask(self, path: str, body: Raw) -> Raw:
-        """Send a POST; returns the answer."""
+        """Send a POST; returns the answer. Raises OSError if etcd refuses."""
         self.request("POST", path, json.dumps(body))
         answer = self.getresponse()
         text = answer.read()
@@ -60,7 +60,7 @@ def put_all(etcd_pid: int, entries: Iterable[tuple[str, bytes]]) -> int:
 
 
 def delete_all(etcd_pid: int, prefix: str, kept: str = "") -> None:
-    """Delete every key with the prefix, except `kept`."""
+    """Delete every key with the prefix, except the key `kept`."""
     first = prefix.encode()
     past_last = first[:-1] + bytes([first[-1] + 1])
     query = {"key": _encode(first), "range_end": _encode(past_last), "keys_only": True}

@@ -1,7 +1,7 @@
 """A job with its children as an operator made them, and copies of them.
 
-The floor creates what the operator creates, byte for byte except for names; the crowd is stored as
-the API server stores it. Both are made from one sample job that the operator itself has run.
+The floor sends the operator's own requests again with other names and UIDs. The crowd is put into
+etcd as the API server stores it. Both are made from sample jobs that the operator itself has run.
 """
 
 import json
@@ -15,7 +15,7 @@ from kube.client import JSON, MERGE_PATCH
 from localcluster.client.rest import Client, Raw
 
 KINDS = {"pods": "pods", "configmaps": "configmaps", "services": "services/specs"}
-"""The kinds of children that are copied, and where etcd has them."""
+"""The resources of the children that are copied, and their part of the key in etcd."""
 _SERVER_METADATA = (
     *("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"),
 )
@@ -34,7 +34,8 @@ _DEFAULTS: Raw = {
     "terminationMessagePolicy": "File",
 }
 _CHOSEN = ("nodeName", "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
-"""Fields of a spec that the control plane has filled in, but for the address "None"."""
+"""Fields of a spec that the control plane fills in. "None" is not filled in: it makes a Service
+headless."""
 _TOKEN_VOLUME, _TOLERATED = "kube-api-access-", "node.kubernetes.io/"
 _UID = re.compile(r'"uid": ?"([0-9a-f-]{36})"')
 _POD_IP = re.compile(r'"(10\.\d+\.\d+\.\d+)"')
@@ -51,7 +52,7 @@ class Family:
 
 
 def capture(client: Client, adapter: Adapter, name: str) -> Family:
-    """Read a job and what it owns."""
+    """Read a job, and the pods, ConfigMaps and Services that it owns."""
     job = client.get(f"{adapter.path}/{name}")
     uid = job["metadata"]["uid"]
     children = {
@@ -109,7 +110,7 @@ class Requests:
 
 
 class Copies:
-    """Whole families as etcd stores them, with names, UIDs and addresses of their own."""
+    """Copies of a family as etcd stores it, each with its own names, UIDs and addresses."""
 
     def __init__(self, family: Family) -> None:
         self._name = family.name
@@ -151,8 +152,8 @@ def as_requested(obj: Raw) -> Raw:
 
 
 def _without_additions(value: Any) -> Any:
-    """A part of a spec without defaults, without what the control plane has chosen, and without
-    empty rests.
+    """A part of a spec without defaults, without values that the control plane has chosen, and
+    without lists that are empty then.
     """
     if isinstance(value, list):
         return [_without_additions(each) for each in value if not _is_added(each)]
@@ -168,13 +169,13 @@ def _is_chosen(key: str, value: Any) -> bool:
 
 
 def _is_added(item: Any) -> bool:
-    """Whether this is a token's volume, or a toleration that is added to every pod."""
+    """Whether the API server adds this to every pod: a token's volume or mount, or a toleration."""
     names = (item.get("name", ""), item.get("key", "")) if isinstance(item, dict) else ("", "")
     return names[0].startswith(_TOKEN_VOLUME) or names[1].startswith(_TOLERATED)
 
 
 def _as_stored(obj: Raw) -> Raw:
-    # The version is etcd's own revision.
+    # The API server takes the version from etcd's revision.
     metadata = {k: v for k, v in obj["metadata"].items() if k != "resourceVersion"}
     return {**obj, "metadata": metadata}
 
@@ -185,5 +186,5 @@ def etcd_prefix(adapter: Adapter) -> str:
 
 
 def etcd_prefix_of_children(resource: str) -> str:
-    """The prefix of the keys of children of a kind."""
+    """The prefix of the keys of children of one of KINDS."""
     return f"/registry/{KINDS[resource]}/{NAMESPACE}/"

@@ -24,7 +24,7 @@ class Figure:
     most: float | None = None
     least: float | None = None
     is_portable: bool = False
-    """It does not depend on the machine: continuous integration fails on it."""
+    """The figure does not depend on the machine: `--check` fails if it is out of bounds."""
 
     def holds(self) -> bool | None:
         """Whether the value is within its bound; None without a value or a bound."""
@@ -42,7 +42,7 @@ class Figure:
 
 
 def figures(series: Series) -> Iterator[Figure]:
-    """All rows. Rows of the same name are the same figure of two series."""
+    """All rows. A figure has the same name in every series."""
     for rated in series.bursts:
         yield from _named(f"{rated.jobs} jobs", _burst_figures(rated))
     for wide in filter(None, series.wide):

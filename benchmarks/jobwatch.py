@@ -1,6 +1,6 @@
 """Watches all jobs, and notes when each was first seen in each state.
 
-One thread reads; any may ask. Times are on the monotonic clock.
+The informer's thread notes; any thread can call `wait`. Times are on the monotonic clock.
 """
 
 import threading
@@ -13,7 +13,7 @@ from localcluster.machine import clock
 from localcluster.machine.report import Report
 
 TOUCHED = "any state"
-"""What `wait` takes for the first state that an operator gives a job, whatever it is."""
+"""Pass this to `wait` for the first state that an operator gives a job, whichever it is."""
 REPORT_SECONDS = 5.0
 
 
@@ -24,13 +24,16 @@ class JobWatch(Informer):
         super().__init__(client, adapter.path, self.note_all, self.note)
         self._adapter = adapter
         self._changed = threading.Condition()
-        """Its lock guards _seen."""
+        """The condition's lock guards _seen."""
         self._seen: dict[str, dict[str, float]] = {}
 
     def wait(
         self, names: Iterable[str], state: str, timeout_seconds: float, report: Report
     ) -> list[float]:
-        """Wait until all jobs were in the state; returns when each first was. May time out."""
+        """Wait until all jobs have been in the state; returns when each was first seen in it.
+
+        Raises TimeoutError.
+        """
         deadline = clock.monotonic() + timeout_seconds
         wanted = left = list(names)
         reported = clock.monotonic()
@@ -46,12 +49,12 @@ class JobWatch(Informer):
             return [self._seen[name][state] for name in wanted]
 
     def note_all(self, jobs: list[Raw]) -> None:
-        """Take a list of the informer's, perhaps after its last watch ended."""
+        """Note all jobs of a list: the informer's first one, or one after a watch has ended."""
         for job in jobs:
             self.note("ADDED", job)
 
     def note(self, _: str, job: Raw) -> None:
-        """Take a change that the informer has seen."""
+        """Note the job's state if it is new. The first argument, the type of event, is not used."""
         now, state = clock.monotonic(), self._adapter.state(job)
         with self._changed:
             states = self._seen.setdefault(job["metadata"]["name"], {})

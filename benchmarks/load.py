@@ -1,4 +1,4 @@
-"""Creates jobs at once as users do, reports ended workers as nodes do, and measures times."""
+"""Creates many jobs at once like users, reports ended workers like kubelets, and measures times."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ def in_threads(do: Callable[[Item], object], items: Iterable[Item]) -> None:
 
 @contextmanager
 def working_operator(site: Site, operator: Operator, name: str) -> Iterator[RunningOperator]:
-    """The started operator, once a first job runs: then its caches are full, and it leads."""
+    """Start an operator, and yield it when a first job runs: it leads then, and has full caches."""
     probe = f"probe-{name}"
     with site.start_operator(operator, name) as running:
         start_jobs(site, [probe])
@@ -86,7 +86,7 @@ def start_and_wait(
 
 
 def end_workers(site: Site, job: str = "") -> None:
-    """Report every running worker, or those of one job, as succeeded."""
+    """Report every running worker as succeeded, or only those whose names begin with `job`."""
     running = [
         pod
         for pod in site.client.get(PODS, {"fieldSelector": "status.phase=Running"})["items"]
@@ -118,7 +118,7 @@ def job_names(prefix: str, count: int) -> list[str]:
 def cpu_ms_per_job(
     before: dict[str, float], after: dict[str, float], jobs: int
 ) -> dict[str, float]:
-    """The CPU that each process or thread took for a job, in milliseconds."""
+    """The CPU that each process or thread used per job, in milliseconds."""
     return {name: (cpu - before.get(name, 0.0)) * 1000 / jobs for name, cpu in after.items()}
 
 

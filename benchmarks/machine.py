@@ -14,7 +14,7 @@ from localcluster.machine import clock
 
 
 def describe_machine() -> dict[str, Any]:
-    """This machine now. `load` is the run queue: other programs make figures less exact."""
+    """This machine now. A high `load` (the load average of a minute) makes figures less exact."""
     pages = os.sysconf("SC_PHYS_PAGES")
     model = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return {

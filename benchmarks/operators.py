@@ -26,8 +26,9 @@ _LISTED = '"event": "listed"'
 class Operator:
     """An operator that can be started.
 
-    `account` is the (namespace, name) of its ServiceAccount; without one it runs as administrator,
-    whose requests the API server does not queue. `elects`: two of them elect a leader.
+    `account` is the (namespace, name) of its ServiceAccount. Without an account the operator runs
+    as administrator, whose requests the API server does not queue. `elects` says whether two of
+    them elect a leader.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Operator:
 
 
 def own_operator() -> Operator:
-    """The operator of this project, as it is deployed: with a Lease."""
+    """The operator of this project with leader election, as it is deployed."""
     command = [
         *(sys.executable, "-m", "controller", "--leader-elect"),
         *("--leader-election-namespace", ACCOUNT[0]),
@@ -49,14 +50,17 @@ def own_operator() -> Operator:
 
 
 def own_operator_of(checkout: Path) -> Operator:
-    """The operator of another checkout of this project; everything else is from this checkout."""
+    """The operator of another checkout of this project, named "before".
+
+    The CRD, the flags, the Python environment and the benchmarks are those of this checkout.
+    """
     own = own_operator()
     command = ["env", "-C", str(checkout.resolve(strict=True)), *own.command]
     return replace(own, name="before", command=command)
 
 
 def other_operator(text: str) -> Operator:
-    """[NAME=]COMMAND, for the same CRD. COMMAND gets KUBECONFIG in its environment."""
+    """Parse [NAME=]COMMAND, an operator for the same CRD. COMMAND gets KUBECONFIG."""
     named = _NAMED.fullmatch(text)
     name, line = named.groups() if named else ("other", text)
     try:
@@ -77,10 +81,9 @@ def peer_operator(path: Path) -> Operator:
 
 
 def _without_proxy() -> dict[str, str]:
-    """The variables that keep a client from using the user's proxy for the API server on this
-    machine.
+    """Variables by which clients reach the API server on this machine without the user's proxy.
 
-    Clients read one of the two names or the other, so both get the hosts of both.
+    A client reads just one of the two variables, so each gets the hosts of both.
     """
     names = ("NO_PROXY", "no_proxy")
     listed = [*(os.environ.get(name, "") for name in names), "127.0.0.1"]
@@ -89,13 +92,13 @@ def _without_proxy() -> dict[str, str]:
 
 
 class RunningOperator(Process):
-    """A started operator, which gets time to stop at the end of the context."""
+    """A started operator. At the end of the context it gets STOP_SECONDS to stop."""
 
     def __init__(self, operator: Operator, kubeconfig: Path, log: Path) -> None:
         environment = {
             "KUBECONFIG": str(kubeconfig),
             "PYTHONUNBUFFERED": "1",
-            "TMPDIR": str(log.parent),  # a killed one leaves files there
+            "TMPDIR": str(log.parent),  # a killed operator leaves files there
             **_without_proxy(),
         }
         super().__init__(Command(operator.name, [*operator.command], log, PROJECT, environment))
@@ -104,17 +107,17 @@ class RunningOperator(Process):
         self.stop(STOP_SECONDS)
 
     def cpu_seconds(self) -> float:
-        """The CPU seconds that it has used so far."""
+        """The CPU seconds that the operator has used so far. Raises if it has ended."""
         self.raise_if_dead()
         return procfs.cpu_seconds(self.pid)
 
     def memory_mb(self, field: str) -> float:
-        """Its memory: procfs.RESIDENT or procfs.PEAK."""
+        """The operator's memory; `field` is procfs.RESIDENT or procfs.PEAK."""
         self.raise_if_dead()
         return procfs.memory_mb(self.pid, field)
 
     def list_seconds(self) -> float | None:
-        """How long its longest list took; only this project's operator logs it."""
+        """How long its longest list took; None for other operators, which do not log it."""
         lines = self.command.log.read_text().splitlines()
         entries = [json.loads(line) for line in lines if _LISTED in line]
         return max((float(entry["seconds"]) for entry in entries), default=None)

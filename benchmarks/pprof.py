@@ -1,4 +1,4 @@
-"""Reads CPU profiles of Go programs: which share of the time was spent on what.
+"""Reads CPU profiles of Go programs, and sums the time by purpose.
 
 The format is profile.proto of github.com/google/pprof: gzip around a message whose samples are
 stacks of locations. Fields that are not named here are skipped.
@@ -15,7 +15,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, te
 
 REST = "everything else"
 CPU_NANOSECONDS = 1
-"""Which of a sample's two values counts; the other is the number of samples."""
+"""The index of the CPU time in a sample's values; the other value is the number of samples."""
 _PROTO = """
 name: "profile.proto" syntax: "proto3"
 message_type { name: "Profile"
@@ -37,14 +37,14 @@ message_type { name: "Function"
 """
 Kinds = Sequence[tuple[str, str]]
 Stack = tuple[Sequence[str], int]
-"""Functions, the innermost first, and how much time was seen in them."""
+"""Functions, the innermost first, and the time in them, in nanoseconds or in samples."""
 
 
 def shares(stacks: Iterable[Stack], kinds: Kinds) -> dict[str, float]:
-    """Each kind's share of the time, and that of REST; the sum is 1.
+    """Each kind's share of the time, and that of REST; the sum is 1, or 0 without stacks.
 
-    `kinds` are names and regular expressions. A sample belongs to the innermost of its functions
-    in which an expression is found, and there to the first of them.
+    `kinds` are names and regular expressions. A stack counts for the innermost function that
+    matches an expression. If a function matches several, the first in `kinds` counts.
     """
     seconds: Counter[str] = Counter()
     patterns = [(name, re.compile(expression)) for name, expression in kinds]

@@ -16,10 +16,10 @@ def cpu_seconds(pid: int) -> float:
 
 
 def cpu_seconds_of_threads(pid: int) -> dict[str, float]:
-    """CPU seconds used so far by the process's threads that still run, summed over threads whose
-    names differ only in a number.
+    """CPU seconds used so far by the process's threads that still run, by name.
 
-    A name has 15 characters at most.
+    Threads whose names differ only in the number at the end are summed. The kernel cuts a name
+    after 15 characters.
     """
     ticks: Counter[str] = Counter()
     for folder in Path(f"/proc/{pid}/task").iterdir():
@@ -39,10 +39,10 @@ def memory_mb(pid: int, field: str) -> float:
 
 
 def _stat(folder: Path) -> list[int]:
-    """Clock ticks, in user mode and in the kernel, of the process or thread, and of its children
-    that have ended.
+    """Clock ticks of the process or thread, in user mode and in the kernel, and the same two of its
+    children that have ended.
     """
-    # The name in parentheses may hold spaces; after it come the numbered fields from 3 on.
+    # The name in parentheses can contain spaces; the fields from number 3 on follow it.
     fields = (folder / "stat").read_text().rpartition(")")[2].split()
     return [int(field) for field in fields[14 - 3 : 17 - 3 + 1]]
 

@@ -1,9 +1,8 @@
 """Finds out with py-spy what a Python operator does while it holds the interpreter's lock.
 
-Only one thread can hold the lock: the share of time in which one does shows whether the lock is the
-limit. Work without the lock, in OpenSSL and in the kernel, is not seen. py-spy needs permission to
-read another process's memory; without it, and for an operator in another language, there is no
-profile.
+Only one thread can hold the lock, so the share of time in which it is held shows whether the lock
+is the limit. Work without the lock, in OpenSSL and in the kernel, is not seen. There is no profile
+if py-spy is not allowed to read another process's memory, or if the operator is not in Python.
 """
 
 import sys
@@ -36,14 +35,16 @@ KINDS: Kinds = (
 
 @dataclass(frozen=True)
 class LockProfile:
-    """`held`: share of the time that a thread held the lock; `shares`: by purpose."""
+    """`held` is the share of the time in which a thread held the lock. `shares` divides that time
+    by purpose; their sum is 1.
+    """
 
     held: float
     shares: dict[str, float]
 
 
 def record(pid: int, seconds: int, folder: Path) -> LockProfile | None:
-    """The profile of a process over so many seconds; None if py-spy cannot read the process."""
+    """Profile a process for this many seconds; None if py-spy cannot read it."""
     path, log = folder / "stacks.txt", folder / "py-spy.log"
     command = [
         *(str(Path(sys.executable).with_name("py-spy")), "record", "--pid", str(pid)),

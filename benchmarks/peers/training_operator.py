@@ -1,6 +1,6 @@
-"""Kubeflow's training operator, for `--peer`: its PaddleJob, of masters and workers.
+"""Kubeflow's training operator, for `--peer`. Its PaddleJob has masters and workers.
 
-It runs with 8 threads, and without its usual limit on its client's requests.
+It runs with 8 threads, and without its usual limit on requests to the API server.
 """
 
 from dataclasses import dataclass
@@ -33,9 +33,7 @@ class TrainingOperator(Adapter):
         ensure_built(PINS, report)
 
     def build_job(self, name: str, servers: int, workers: int) -> Raw:
-        """A job with masters in place of servers; its validation requires a container named
-        "paddle".
-        """
+        """A job with masters in place of servers. Its containers must be named "paddle"."""
         roles = build_roles({"Master": servers, "Worker": workers})
         return super().build_job(name, 0, 0) | {"spec": {"paddleReplicaSpecs": roles}}
 
@@ -44,7 +42,9 @@ class TrainingOperator(Adapter):
         return {**job, "spec": {**job["spec"], "runPolicy": {"cleanPodPolicy": "None"}}}
 
     def state(self, job: Raw) -> str:
-        """The job's state. Its own Running is true when one master runs; here all pods must run."""
+        """The job's state. It is "Running" when all pods run: the job's own condition Running
+        is true as soon as one master runs.
+        """
         status = job.get("status") or {}
         conditions = {each["type"]: each["status"] for each in status.get("conditions") or []}
         if conditions.get("Succeeded") == "True":
