@@ -97,15 +97,15 @@ def _parse_arguments() -> argparse.Namespace:
     add = parser.add_argument
     many: dict[str, Any] = {"action": "append", "default": []}
     other = (
-        "measure another operator for the same CRD; COMMAND gets KUBECONFIG. NAME is of"
-        " letters, digits, '.', '_' and '-'; a variable in front is written `env A=1 COMMAND`"
+        "measure another operator for the same CRD; COMMAND gets KUBECONFIG. NAME consists of"
+        " letters, digits, '.', '_' and '-'. To set a variable, write `env A=1 COMMAND`"
     )
     peer = "measure an operator with another CRD, described by an adapter"
-    burst = "jobs of a burst, in place of the usual ones; repeat for more sizes"
-    progress = "nothing but what the operator's own --progress costs, in eleven minutes"
-    against = "nothing but bursts in turn with this project's operator of another checkout"
+    burst = "number of jobs in a burst, in place of the usual numbers; repeat for more"
+    progress = "measure only what the operator's flag --progress costs; takes eleven minutes"
+    against = "measure only bursts, alternately with the operator of the checkout in FOLDER"
     add("--quick", action="store_true", help="small sizes, in less than two minutes")
-    add("--check", action="store_true", help="fail on what does not depend on the machine")
+    add("--check", action="store_true", help="fail if a machine-independent figure is wrong")
     add("--operator", type=other_operator, metavar="[NAME=]COMMAND", help=other, **many)
     add("--peer", type=Path, metavar="FILE", help=peer, **many)
     add("--burst", type=_parse_jobs, metavar="JOBS", help=burst, **many)
@@ -117,9 +117,9 @@ def _parse_arguments() -> argparse.Namespace:
     if arguments.only_others and not arguments.operator + arguments.peer:
         parser.error("--only-others names no other operator: use --operator or --peer")
     if arguments.only_others and (arguments.against or arguments.check):
-        parser.error("--only-others leaves out whom --check and --against are for")
+        parser.error("--check and --against need the operator that --only-others leaves out")
     if arguments.against and arguments.check:
-        parser.error("--check is for all figures, of which --against has a few")
+        parser.error("--check needs all figures, and --against measures only a few")
     return arguments
 
 

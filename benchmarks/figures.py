@@ -110,7 +110,7 @@ def _crowd_figures(crowd: Crowd) -> Iterator[Figure]:
     # For any number of jobs. 400 MB for 11,000 is 32 KB a job; few jobs pay for the pages read.
     yield Figure("memory a job", "KB", crowd.kb_per_job, most=80.0, is_portable=True)
     yield Figure("start until it acts", "s", crowd.started_seconds)
-    yield Figure("one list of everything", "s", crowd.list_seconds)
+    yield Figure("longest list", "s", crowd.list_seconds)
     yield Figure("CPU at rest", "% of a core", crowd.cpu_percent_at_rest)
     yield Figure("writes at rest", "", crowd.writes_at_rest, most=0, is_portable=True)
 

@@ -79,13 +79,13 @@ def _head(run: Run) -> list[str]:
         "",
         "Absolute figures depend on the machine and on what else it does; compare ratios of one"
         " run. The floor is a bare loop of 16 threads that creates the same objects with no"
-        " operator, measured before and after each burst. Only where a row says so does it have the"
-        " operator's write options, which ask for less. Of several floors or bursts the mean rate"
-        " and CPU count, the highest memory, of all else the median. The control plane is a local"
-        " one: etcd does not wait for the disk, and there are no endpoint controllers. Pods are"
-        " simulated: they run at once, also before their ConfigMap exists. A kubelet may take"
-        " 10–15 s to look again for a ConfigMap that it missed; that wait is in none"
-        " of these figures.",
+        " operator, measured before and after each burst. It uses the operator's write options,"
+        " which cost the API server less, only in rows that say so. From several floors or bursts,"
+        " a row shows the mean of a rate or of the CPU until the jobs run, the highest memory, and"
+        " the median of everything else. The control plane is local: etcd does not wait for the"
+        " disk, and there are no endpoint controllers. Pods are simulated: they run at once, even"
+        " before their ConfigMap exists. A real kubelet can take 10–15 s to look again for a"
+        " ConfigMap that it missed; no figure includes that wait.",
     ]
 
 
@@ -118,25 +118,25 @@ def _unfinished(series: Sequence[Series]) -> list[str]:
 
 
 def _limits(series: Series) -> list[str]:
-    """The limits of the machine-dependent figures of the bursts, as measured in this run."""
+    """What a start's writes cost the API server, and how each burst compares with its floors."""
     written = sum(cost.count * cost.server_cpu_ms for cost in series.costs)
     each = ", ".join(f"{c.count} × {c.write} {c.server_cpu_ms:.1f} ms" for c in series.costs)
     lines = [
         "## What the limit is",
         "",
-        "- One write after the other, with no operator and nothing scheduled, a start's writes"
+        "- Sent one after the other, with no operator and no scheduling, the writes of a start"
         f" take {written:.1f} ms of the API server's CPU: {each}. The rest of its CPU goes to what"
-        " follows them: bindings, statuses of pods, the scheduler's Events, everyone's watches.",
+        " follows the writes: bindings, pod statuses, the scheduler's Events, and all watches.",
     ]
     for rated in series.bursts:
         alone, reached = rated.floor_running_jobs_per_second, rated.jobs_per_second
         lines.append(
-            f"- {rated.jobs} jobs: the bare loop's pods all ran at {alone:.1f} jobs/s, with nobody"
-            f" to watch or decide anything, the last {rated.jobs / alone:.1f} s after the first job"
-            f" was asked for. The operator reached {reached / alone:.2f} × that rate, on the same"
-            " cores. Of the API server's CPU the bare loop alone took"
-            f" {rated.floor_cpu_ms_per_job(API_SERVER):.1f} ms a job, the operator"
-            f" {rated.cpu_ms_per_job(API_SERVER):.1f} ms."
+            f"- {rated.jobs} jobs: until all its pods ran, the bare loop, which neither watches nor"
+            f" decides anything, made {alone:.1f} jobs/s. The last pod ran {rated.jobs / alone:.1f}"
+            f" s after the loop's start. The operator reached {reached / alone:.2f} × that rate, on"
+            " the same cores. The API server's CPU per job was"
+            f" {rated.floor_cpu_ms_per_job(API_SERVER):.1f} ms with the bare loop alone, and"
+            f" {rated.cpu_ms_per_job(API_SERVER):.1f} ms with the operator."
         )
     return lines
 
@@ -144,9 +144,9 @@ def _limits(series: Series) -> list[str]:
 def _processes(rated: RatedBurst, cores: int) -> list[str]:
     """The CPU that each process used, and the CPU that was available."""
     words = (
-        "Milliseconds a job until the last one ran, of every process that takes part: of the bare"
-        " loop with its pods, and with the operator. What all of them took, against what the"
-        " machine had in that time."
+        "Milliseconds of CPU per job until the last job ran, by process: with the bare loop alone,"
+        " and with the operator. The last two rows compare the sum with the CPU that the machine"
+        " had in that time."
     )
     names = sorted(rated.bursts[0].cpu_ms_per_job, key=lambda name: -rated.cpu_ms_per_job(name))
     floors = [rated.floor_cpu_ms_per_job(name) for name in names]
@@ -156,28 +156,28 @@ def _processes(rated: RatedBurst, cores: int) -> list[str]:
     names += ["all of them", f"{cores} cores had"]
     shown = zip(names, floors, bursts, strict=True)
     rows = ([name, f"{floor:.1f}", f"{burst:.1f}"] for name, floor, burst in shown)
-    title = f"Whose CPU a start takes, {rated.jobs} jobs"
+    title = f"CPU per start, by process, {rated.jobs} jobs"
     return _section(title, words, ["process", "bare loop", "operator"], rows)
 
 
 def _threads(rated: RatedBurst) -> list[str]:
-    """What the operator's threads spent time on, and whether its interpreter was the limit."""
+    """The CPU of the operator's threads, and how much of one core all of them used."""
     core = rated.cpu_ms_per_job(OPERATOR) * rated.jobs_per_second / 1000
     words = (
-        "Milliseconds a job until the last one ran. Together they kept one core busy for"
-        f" {core:.0%} of the time; an interpreter that runs one thread at a time could use all of"
-        " it."
+        "Milliseconds of CPU per job until the last job ran. Together the threads kept one core"
+        f" busy for {core:.0%} of the time; an interpreter that runs one thread at a time can use"
+        " no more than one core."
     )
     taken = _descending(rated.thread_ms_per_job())
     rows = [[name, f"{cpu:.1f}"] for name, cpu in taken if cpu >= SHOWN_MS]
-    title = f"Which of the operator's threads take its CPU, {rated.jobs} jobs"
+    title = f"The operator's CPU per start, by thread, {rated.jobs} jobs"
     return _section(title, words, ["threads", "ms"], rows)
 
 
 def _server_profile(profile: Profile | None) -> list[str]:
     words = (
-        "By its own profiler, in one more burst of the operator's: each sample counts for the"
-        " innermost function whose purpose is known."
+        "Measured by the API server's own profiler in one more burst of the operator. Each sample"
+        " counts for the innermost function whose purpose is known."
     )
     title = "What the API server does with its CPU"
     return _shares(title, words, profile.server) if profile else []
@@ -187,9 +187,9 @@ def _operator_profile(profile: Profile | None) -> list[str]:
     if not profile or not profile.operator:
         return []
     words = (
-        "In the same burst, as py-spy sees it: a thread of it held the interpreter's lock for"
-        f" {profile.operator.held:.0%} of the time, and this is what for. What it does without the"
-        " lock, in OpenSSL and in the kernel, is not in it."
+        "Measured by py-spy in an extra burst: a thread of the operator held the interpreter's lock"
+        f" for {profile.operator.held:.0%} of the time, for these purposes. Work without the lock,"
+        " in OpenSSL and in the kernel, is not included."
     )
     return _shares("What the operator does with the interpreter", words, profile.operator.shares)
 
@@ -220,8 +220,9 @@ def _side_by_side(run: Run) -> list[str]:
         return []
     first, jobs = turns[0], turns[0].bursts[0].jobs
     words = (
-        "In turn on one control plane; of all rounds the mean rate, the highest memory, of all else"
-        f" the median. The last column is how many times its rate {first.operator} reached."
+        "The operators take turns on one control plane. The rows “all” show the mean rate, the"
+        " highest memory, and the median of everything else. The last column is the rate of"
+        f" {first.operator} divided by that of the row's operator."
     )
     rows = [
         _turn_row(str(number), each.of_round(number), first.of_round(number))
@@ -250,9 +251,7 @@ def _turn_row(title: str, turns: Turns, first: Turns) -> list[str]:
 
 
 def _verdict(run: Run) -> list[str]:
-    """The ratio to the best other operator, and the ratio that an operator without any cost would
-    have.
-    """
+    """The ratio to the best other operator, and the ratio that the bare loop's rate would have."""
     if not run.series:
         return []
     first, *others = run.side_by_side
@@ -263,10 +262,9 @@ def _verdict(run: Run) -> list[str]:
     must = f"Must be ≥ {LEAST_BESIDE_PEERS} × the best other: {reached:.2f} {holds}. "
     return [
         "",
-        f"{must if run.is_judged else ''}In its bursts above {first.operator} reached"
-        f" {of_pods:.2f} × the rate of the bare loop's pods, for which nobody has to watch or"
-        " decide anything: at that rate itself it would be"
-        f" {reached / of_pods:.2f} × {best.operator}.",
+        f"{must if run.is_judged else ''}In its bursts above, {first.operator} reached"
+        f" {of_pods:.2f} × the rate of the bare loop's pods. The bare loop, which neither watches"
+        f" nor decides anything, would reach {reached / of_pods:.2f} × {best.operator}.",
     ]
 
 
@@ -274,12 +272,12 @@ def _requests(series: Series) -> list[str]:
     burst = series.bursts[0].bursts[0]
     before, after = burst.requests_to_running, burst.requests_to_completed
     words = (
-        "As the API server counts them, of everyone: also the scheduler (bindings, its Events), the"
-        " node simulator (statuses of pods) and the controller manager."
+        "All requests that the API server counted, including those of the scheduler (bindings, its"
+        " Events), the node simulator (pod statuses) and the controller manager."
     )
     rows = [
         [kind, f"{before.get(kind, 0.0):g}", f"{after.get(kind, 0.0):g}"]
         for kind in sorted({*before, *after})
     ]
     title = f"Requests per job, {burst.jobs} jobs"
-    return _section(title, words, ["request", "until Running", "until Completed"], rows)
+    return _section(title, words, ["request", "until Running", "then, until cleaned up"], rows)

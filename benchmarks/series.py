@@ -1,4 +1,4 @@
-"""The whole series of measurements of one operator, on a site of its own, and its sizes."""
+"""The whole series of measurements of one operator, on its own site, and the sizes of a series."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,9 +25,10 @@ from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import Report
 
 FAILURES = (TimeoutError, LocalClusterError, ApiError)
-"""What a measurement ends with when the operator takes too long, dies, or makes it impossible."""
+"""The errors of a measurement whose operator takes too long, dies, or makes it impossible."""
 WARM_UP_JOBS = 50
-"""Of a floor that is not counted: right after the writes of `costs` it is a fifth faster."""
+"""The jobs of a first floor that is not counted: right after `measure_costs` a floor is a fifth
+faster."""
 Value = TypeVar("Value")
 
 
@@ -35,10 +36,11 @@ Value = TypeVar("Value")
 class Sizes:
     """The sizes of the measurements.
 
-    `bursts` maps numbers of jobs to numbers of bursts; `fairness` is the number of small jobs and
-    the number of pods of the wide one; `crowd` is the number of ended jobs, of running jobs, and
-    the seconds for which they are watched. Only a series that `is_full` has the profile, the floors
-    with the operator's write options, and a take-over after SIGKILL.
+    `bursts` maps the number of jobs in a burst to the number of such bursts. `fairness` is the
+    number of small jobs, and the number of pods of the wide job. `crowd` is the number of finished
+    jobs, the number of running jobs, and the seconds for which an operator with them is observed.
+    Only a series that `is_full` has the profile, the floors with the operator's write options, and
+    a take-over after SIGKILL.
     """
 
     bursts: dict[int, int]
@@ -69,10 +71,9 @@ QUICK = Sizes(
 
 @dataclass(frozen=True)
 class RatedBurst:
-    """Bursts of one size, a floor before and after each: the machine's speed drifts.
+    """Bursts of one size, with a floor before and after each, because the machine's speed drifts.
 
-    `matched_floors` are floors with the operator's write options, one after each burst, or none at
-    all.
+    `matched_floors` has a floor with the operator's write options after each burst, or is empty.
     """
 
     floors: tuple[Floor, ...]
@@ -86,19 +87,19 @@ class RatedBurst:
 
     @property
     def floor_jobs_per_second(self) -> float:
-        """The mean of all floors."""
+        """The rate until the last write was answered; the mean of all floors."""
         return fmean(floor.jobs_per_second for floor in self.floors)
 
     def floor_cpu_ms_per_job(self, process: str) -> float:
-        """The mean of all floors; 0 for a process that took no part."""
+        """A process's CPU per job, the mean of all floors; 0 for the operator, which is absent."""
         return fmean(floor.cpu_ms_per_job.get(process, 0.0) for floor in self.floors)
 
     def cpu_ms_per_job(self, process: str) -> float:
-        """The mean of all bursts."""
+        """A process's CPU per job until the last job ran; the mean of all bursts."""
         return fmean(burst.cpu_ms_per_job[process] for burst in self.bursts)
 
     def thread_ms_per_job(self) -> dict[str, float]:
-        """CPU of the operator's threads; the mean of all bursts."""
+        """CPU of the operator's threads per job, by thread name; the mean of all bursts."""
         every = [burst.thread_ms_per_job for burst in self.bursts]
         names = {name for threads in every for name in threads}
         return {name: fmean(threads.get(name, 0.0) for threads in every) for name in names}
@@ -110,7 +111,7 @@ class RatedBurst:
 
     @property
     def jobs_per_second(self) -> float:
-        """The mean of all bursts."""
+        """The operator's rate; the mean of all bursts."""
         return fmean(burst.jobs_per_second for burst in self.bursts)
 
     @property
@@ -127,7 +128,7 @@ class RatedBurst:
 
     @property
     def matched_floor_jobs_per_second(self) -> float | None:
-        """The mean of the matched floors, None without any."""
+        """The mean rate of the matched floors; None if there are none."""
         rates = [floor.jobs_per_second for floor in self.matched_floors]
         return fmean(rates) if rates else None
 
@@ -140,7 +141,8 @@ class RatedBurst:
 class Series:
     """Everything that was measured of one operator.
 
-    `unfinished` has messages about what failed; the values that are missing for that are None.
+    The value of a measurement that failed is None, and `unfinished` has a message about it.
+    `profile` is also None if the series is not full, `takeover` if the operator elects no leader.
     """
 
     operator: str
@@ -155,7 +157,7 @@ class Series:
 
 
 def attempt(title: str, measure: Callable[[], Value], tell: Report) -> Value | None:
-    """The result of the measurement, or None if an operator fails; other results stay."""
+    """The result of a measurement; None if it ends with one of FAILURES, which is reported."""
     try:
         return measure()
     except FAILURES as error:
@@ -164,9 +166,9 @@ def attempt(title: str, measure: Callable[[], Value], tell: Report) -> Value | N
 
 
 def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
-    """Start a site and run the measurements; the adapter must have prepared its files.
+    """Start a site and run the measurements. Call the adapter's `prepare` before.
 
-    Raises one of FAILURES in a burst.
+    A failure in wide, fairness, take-over or crowd is noted; any other raises one of FAILURES.
     """
     report(f"=== {operator.name}")
     with Site(operator.adapter, report) as site:
@@ -213,7 +215,10 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
 def _measure_bursts(
     site: Site, operator: Operator, family: Family, sizes: Sizes, jobs: int
 ) -> RatedBurst:
-    """Run all bursts. The first one waits for the operator's cleanup too, to count its requests."""
+    """Run all bursts of one size, with their floors.
+
+    A series' first burst also waits for the operator's cleanup, to count the requests for that.
+    """
     writes, is_first = operator.adapter.writes, jobs == next(iter(sizes.bursts))
     with_matched = is_first and sizes.is_full and writes != DEFAULT_WRITES
     floors, bursts, matched = [_measure_floor(site, family, jobs, "0")], [], []

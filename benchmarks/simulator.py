@@ -1,7 +1,7 @@
-"""Simulates nodes: kwok, built from its Go module as the control plane is.
+"""Simulates nodes by kwok, which is built from its Go module like the control plane.
 
-It acts as the kubelets: a bound pod runs at once and has an address, a deleted pod disappears at
-once, nodes send heartbeats. A simulated pod runs whether its ConfigMap exists or not.
+It acts as the kubelets: a bound pod runs and gets an address at once, a deleted pod disappears at
+once, and nodes send heartbeats. A simulated pod runs whether its ConfigMap exists or not.
 """
 
 import json
@@ -36,10 +36,10 @@ ANNOTATION = "kwok.x-k8s.io/node"
 
 
 def start_simulator(kubeconfig: Path, log: Path, training_log: Path | None = None) -> Process:
-    """Start kwok; it runs until it is stopped or the caller ends.
+    """Start kwok; it runs until it is stopped or the calling process ends.
 
-    With a `training_log` it serves this file, in the format of a container runtime, as the log of
-    every pod.
+    If there is a `training_log`, which has the format of a container runtime, it is served as the
+    log of every pod.
     """
     arguments = [
         str(PINS.binaries_folder() / "kwok"),
@@ -65,7 +65,9 @@ def _serving(training_log: Path) -> list[str]:
 
 
 def build_nodes() -> list[Raw]:
-    """The nodes for the simulator; only a few, because each costs the scheduler time."""
+    """The simulator's nodes, without limits in practice. They are few, because each costs the
+    scheduler time.
+    """
     size = {"cpu": "1000000", "memory": "1000Ti", "pods": str(PODS_PER_NODE)}
     return [
         {

@@ -31,30 +31,31 @@ from localcluster.machine import clock
 from localcluster.machine.report import Report
 
 SETTLED_SECONDS = 6.0
-"""Longer than a first status is deferred once no job waits for a worker."""
+"""An operator that writes nothing for this time has settled. This project's operator defers a job's
+first status by 5 s at most."""
 SETTLE_POLL_SECONDS = 0.5
 SETTLE_TIMEOUT_SECONDS = 120.0
 READY_SECONDS = 60.0
-TIMEOUT_SECONDS = 120.0  # of one request: a CPU profile takes as long as the burst
+TIMEOUT_SECONDS = 120.0  # for one request: that for a CPU profile takes as long as the burst
 NOT_AUDITED = {API_SERVER: ("--audit-log-path=", "--audit-policy-file=")}
-"""As an API server ships."""
+"""Turns off the audit log, which a plain API server does not write either."""
 SIMULATOR, HARNESS = "node simulator", "harness"
 RESTING_SECONDS = 0.5
 RESTING_SHARE = 0.3
-"""Of one core, all processes together."""
+"""A site that uses less than this share of one core, all processes together, is at rest."""
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _CHILDREN = {
     etcd_prefix_of_children("pods"): "",
     etcd_prefix_of_children("configmaps"): "kube-root-ca.crt",
     etcd_prefix_of_children("services"): "kubernetes",
 }
-"""What clean takes away, by what the keys begin with, and the one of each kind that stays."""
+"""The prefix of the keys in etcd that `clean` deletes, and the name of the object that stays."""
 
 
 class Site:
     """A running site; a context manager. `watch` follows the jobs of the current adapter.
 
-    With `serves_logs`, the nodes answer for the logs of all pods, with the file `training_log`.
+    With `serves_logs`, the nodes serve the file `training_log` as the log of every pod.
     """
 
     watch: JobWatch
@@ -68,7 +69,7 @@ class Site:
 
     def __enter__(self) -> Self:
         ensure_built(PINS, self.report)
-        with self._stack:  # what has been started stops, also where the start breaks off
+        with self._stack:  # if the start fails, what has been started is stopped
             self._start()
             self._stack = self._stack.pop_all()
         return self
@@ -97,7 +98,7 @@ class Site:
         self.turn_to(self.adapter)
 
     def turn_to(self, adapter: Adapter) -> None:
-        """From now on, jobs of this kind are created and watched."""
+        """Create and watch this adapter's jobs from now on, in place of the last adapter's."""
         if hasattr(self, "watch"):
             self.watch.stop()
         self.adapter = adapter
@@ -111,7 +112,7 @@ class Site:
         return RunningOperator(operator, kubeconfig, self.logs / f"{name}.log")
 
     def freeze(self) -> None:
-        """Stop everything but the operator and the API server: nodes and pods stay as they are."""
+        """Stop the node simulator, scheduler and controller manager: nothing changes any more."""
         self._simulator.stop()
         for name in (SCHEDULER, CONTROLLER_MANAGER):
             self._cluster.stop(name)
@@ -131,11 +132,11 @@ class Site:
         return {**seconds, HARNESS: time.process_time()}
 
     def writes_of(self, counts: Counts) -> int:
-        """How many of all requests were the operator's own writes."""
+        """How many of these requests were writes of the operator."""
         return operator_writes(counts, f"{self.adapter.resource}.{self.adapter.group}")
 
     def settle(self) -> None:
-        """Wait until the operator writes nothing for a while."""
+        """Wait until the operator has written nothing for SETTLED_SECONDS. Raises TimeoutError."""
         before, quiet_since = self.counts(), clock.monotonic()
 
         def has_settled() -> bool:
@@ -149,23 +150,23 @@ class Site:
         wait_for(what, has_settled, SETTLE_TIMEOUT_SECONDS, SETTLE_POLL_SECONDS)
 
     def wait_until_shown(self) -> None:
-        """Wait until the API server has taken in what was put into etcd."""
+        """Wait until the API server shows what was put into etcd, and is at rest."""
         for path in ("/api/v1/pods", "/api/v1/configmaps", self.adapter.path):
             is_shown = partial(self.client.is_ok, f"{path}?limit=1")
             wait_for(f"{path} shows what etcd has", is_shown, READY_SECONDS)
         wait_for("the API server rests", partial(rests, self.server_cpu), READY_SECONDS)
 
     def clean(self, names: str = "") -> None:
-        """Delete the jobs whose names begin so, all by default, and their children, and wait until
-        all components have noticed.
+        """Delete all jobs with their children, or only those whose names begin with `names`.
 
-        Their names must not be used again: scheduler and simulator may mistake a new pod for the
-        old one.
+        Waits until they are gone and the site is at rest, but for the latter no longer than
+        READY_SECONDS. Do not use the names again: scheduler and simulator could mistake a new pod
+        for the old one.
         """
         self.report("cleaning up")
         for prefix, kept in _CHILDREN.items():
             delete_all(self.etcd_pid, prefix + names, kept and prefix + kept)
-        # Children first, of which a garbage collector would else go looking for each.
+        # Children first: otherwise the garbage collector would handle each child of a deleted job.
         self._wait_until_gone(PODS, names)
         delete_all(self.etcd_pid, etcd_prefix(self.adapter) + names)
         self._wait_until_gone(self.adapter.path, names)
@@ -194,7 +195,7 @@ def wait_for(
 
 
 def rests(cpu_seconds: Callable[[], float], share: float = RESTING_SHARE) -> bool:
-    """Whether the site uses less than this share of a core for half a second."""
+    """Whether the next half second needs less than this share of a core; waits for its end."""
     before, started = cpu_seconds(), clock.monotonic()
     clock.sleep(RESTING_SECONDS)
     return cpu_seconds() - before < share * (clock.monotonic() - started)

@@ -1,1 +1,1 @@
-"""The measurements, one module each: it takes a site and an operator, and returns a value."""
+"""The measurements, one in each module. Most take a site and an operator, and return a value."""

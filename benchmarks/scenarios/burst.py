@@ -1,4 +1,4 @@
-"""Burst: many small jobs created at once, until all run, and until all have completed."""
+"""Burst: many small jobs are created at once, run, and complete."""
 
 from dataclasses import dataclass
 
@@ -23,8 +23,8 @@ from localcluster.machine import clock
 SECONDS_PER_JOB = 1.0
 LEAST_SECONDS = 60.0
 LATE_SECONDS = 3.0
-"""Events give way to jobs until a second after the last has waited, and are writes of the start as
-well."""
+"""How long to wait before a start's writes are counted, so that they include its Events. The
+operator defers these until no job of the namespace has waited for a worker for a second."""
 OPERATOR = "operator"
 
 
@@ -32,10 +32,11 @@ OPERATOR = "operator"
 class Burst:
     """Times in seconds, CPU in milliseconds per job, requests per job.
 
-    `cpu_ms_per_job` is each process's until the last job ran, `thread_ms_per_job` that of the
-    operator's threads. `settled_cpu_ms_per_job` is the operator's; it and the writes are counted
-    until the operator had nothing more to write. `requests_to_completed` include those of the
-    cleanup, and are empty if the burst did not wait for that.
+    `cpu_ms_per_job` is the CPU of each process until the last job ran, and `thread_ms_per_job` that
+    of each thread of the operator. `settled_cpu_ms_per_job` is the CPU of the operator until it had
+    nothing more to write; writes and `requests_to_running` are counted until then, too.
+    `requests_to_completed` are those after that, including the cleanup's. They are empty if the
+    burst did not wait for the cleanup.
     """
 
     jobs: int
@@ -60,7 +61,10 @@ class Burst:
 def measure_burst(
     site: Site, operator: Operator, jobs: int, prefix: str, with_cleanup: bool = False
 ) -> Burst:
-    """Create this number of jobs at once, and end them when all run."""
+    """Start the operator, create this number of jobs at once, and end their workers when all run.
+
+    The jobs stay. `with_cleanup` waits until the operator has deleted their pods.
+    """
     site.report(f"burst: {jobs} jobs of {SERVERS} + {WORKERS}")
     with working_operator(site, operator, prefix) as running:
         return _measure(site, running, job_names(prefix, jobs), with_cleanup)

@@ -1,7 +1,7 @@
-"""Measures what each write of a start costs the API server. No operator can cost less.
+"""Measures the API server's CPU for each write of a start. The same writes cannot cost less.
 
-The job is created with a user's write options, its children with the operator's. No operator runs,
-and no scheduler handles the pods, so a cost is that of the write alone.
+A job is created with a user's write options, and its children with the operator's. No operator
+runs, and no scheduler handles the pods, so the cost is that of the write alone.
 """
 
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ class Cost:
 
 
 def measure_costs(site: Site, family: Family) -> tuple[Cost, ...]:
-    """Repeat each kind of write this many times, one after the other."""
+    """Repeat each kind of write REPEATS times, one after the other."""
     site.report(f"costs: each write {REPEATS} times")
     jobs, path = site.adapter.resource, site.adapter.path
     bodies = build_bodies(site, job_names("costs", REPEATS))

@@ -29,13 +29,18 @@ from localcluster.machine import clock
 
 START_SECONDS = 180.0
 IDLE_SHARE = 0.01
-"""Of one core. Finished jobs are still looked at when the last write is done."""
+"""An operator that uses less than this share of one core is idle. It still looks at finished jobs
+after its last write."""
 FINISHED, RUNNING = "sample-finished", "probe-sample-running"
 
 
 @dataclass(frozen=True)
 class Crowd:
-    """Memory in MiB; CPU in percent of one core."""
+    """Memory in MiB, CPU in percent of one core.
+
+    `started_seconds` passed until the operator acted on a new job. `alone_mb` is its memory with
+    one job. `list_seconds` is None for an operator that does not log it.
+    """
 
     finished: int
     running: int
@@ -48,15 +53,15 @@ class Crowd:
 
     @property
     def kb_per_job(self) -> float:
-        """Memory that a job with its children adds."""
+        """Memory in KiB that a job with its children adds."""
         return (self.peak_mb - self.alone_mb) * 1024 / (self.finished + self.running)
 
 
 def measure_crowd(
     site: Site, operator: Operator, finished: int, running: int, rest_seconds: float
 ) -> Crowd:
-    """Measure it. This must be a site's last scenario: parts of the control plane are stopped
-    afterwards.
+    """Measure a crowd. This must be a site's last scenario, because it stops parts of the control
+    plane.
     """
     site.report(f"crowd: {finished} finished and {running} running jobs")
     samples, alone_mb = _make_samples(site, operator)

@@ -20,8 +20,8 @@ TIMEOUT_SECONDS = 300.0
 
 @dataclass(frozen=True)
 class Fairness:
-    """Seconds from creation to Running of the small jobs: alone (before and after), and beside the
-    wide job.
+    """The 99th percentile of the time from creation to Running of the small jobs: alone, before and
+    after the wide job was created, and beside it.
     """
 
     jobs: int
@@ -31,16 +31,14 @@ class Fairness:
 
     @property
     def ratio(self) -> float:
-        """How many times longer the small jobs take beside the wide one than in the better of the
-        runs alone.
-        """
+        """The percentile beside the wide job divided by the better one of the two runs alone."""
         return self.beside_p99_seconds / min(self.alone_p99_seconds)
 
 
 def measure_fairness(site: Site, operator: Operator, jobs: int, wide_workers: int) -> Fairness:
     """Start the same small jobs alone, just after a wide job was created, and alone again.
 
-    The same operator handles all three, and earlier jobs stay, so the last run is the slowest.
+    The same operator handles all three runs, and earlier jobs stay, which makes later runs slower.
     """
     site.report(f"fairness: {jobs} small jobs, alone and beside one of {wide_workers} pods")
     with working_operator(site, operator, "fairness") as running:

@@ -1,7 +1,7 @@
 """The floor: a bare loop that creates what the operator creates, without an operator.
 
-Each of 16 threads takes a job, creates it, its pods and its ConfigMap one after the other, and
-writes its status once: the cost of a start without anything to watch or decide.
+Each of 16 threads takes a job, creates the job and each of its children one after the other, and
+writes its status once. That is a start for which nothing has to be watched or decided.
 """
 
 import json
@@ -20,9 +20,9 @@ NOT_RUNNING = {"fieldSelector": "status.phase!=Running", "limit": 1}
 
 @dataclass(frozen=True)
 class Floor:
-    """`seconds` until the last write was answered, `running_seconds` until all pods ran.
+    """`seconds` passed until the last write was answered, `running_seconds` until all pods ran.
 
-    `cpu_ms_per_job` is each process's until then.
+    `cpu_ms_per_job` is the CPU of each process until all pods ran.
     """
 
     jobs: int
@@ -32,7 +32,7 @@ class Floor:
 
     @property
     def jobs_per_second(self) -> float:
-        """The rate to compare with."""
+        """The rate until the last write was answered."""
         return self.jobs / self.seconds
 
     @property
@@ -44,7 +44,7 @@ class Floor:
 def measure_floor(
     site: Site, family: Family, jobs: int, prefix: str, writes: WriteOptions = DEFAULT_WRITES
 ) -> Floor:
-    """Create this number of jobs with everything that belongs to them."""
+    """Create this number of jobs with copies of the family's children."""
     site.report(f"floor: {jobs} jobs by a bare loop")
     client, requests = site.client, Requests(family, writes)
     path, bodies = site.adapter.path, build_bodies(site, job_names(prefix, jobs))

@@ -1,6 +1,6 @@
 """Profile: what the API server and the operator spend CPU on during a burst.
 
-This burst is only for the profile: profiling costs time, so no rate is measured.
+This burst serves only for the profile. No rate is measured, because profiling takes CPU.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -40,7 +40,7 @@ class Profile:
 
 
 def measure_profile(site: Site, operator: Operator, jobs: int, seconds: float) -> Profile:
-    """Profile a burst that takes about this many seconds."""
+    """Profile a burst of this number of jobs for this many seconds, rounded up."""
     site.report(f"profile: {jobs} jobs, with the profilers of API server and operator")
     seconds = max(1, ceil(seconds))
     names = job_names("profile", jobs)

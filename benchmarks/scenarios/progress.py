@@ -1,8 +1,8 @@
-"""Progress: what --progress costs beside a thousand running jobs, by turns of an operator with it
-and one without it.
+"""Progress: what the flag --progress costs if many jobs run. Operators with and without it take
+turns.
 
-The jobs are copies in etcd. The node simulator answers for their logs: all have one, which gets a
-new line each second.
+The running jobs are copies in etcd. The node simulator serves one file as the log of all pods; it
+gets a new line each second.
 """
 
 import threading
@@ -24,11 +24,12 @@ from localcluster.machine import clock
 from localcluster.machine.report import Report
 
 READS_PER_SECOND = 5
-"""What --progress-reads is without it."""
+"""The default of --progress-reads."""
 PERIOD_SECONDS = 30
-"""The least between two reads of a log."""
+"""The shortest time between two reads of a log."""
 LATER_SECONDS = 30.0
-"""For which the operator is watched once it has read all logs: CPU is counted in hundredths."""
+"""How long later reads are measured, when all logs have been read once. CPU time is counted in
+hundredths of a second, so a short time would be inexact."""
 IDLE_SHARE = 0.1
 TIMEOUT_SECONDS = 180.0
 SAMPLE, TURN = "probe-sample", "turn"
@@ -38,7 +39,7 @@ LINE = "{} stdout F epoch: [1/90], iter: [{}/100000], loss: 2.31, lr: 0.001, ips
 
 @dataclass(frozen=True)
 class Rest:
-    """An operator that nobody asks for anything: its CPU seconds, and requests, in `seconds`."""
+    """What an operator does in `seconds` without a new job: CPU, reads of logs, status writes."""
 
     seconds: float
     cpu_seconds: float
@@ -46,13 +47,19 @@ class Rest:
     status_writes: int
 
     def read_ms(self, cpu_share: float) -> float:
-        """CPU for a read, where an operator without --progress takes this share of a core."""
+        """CPU per read, above `cpu_share`, the share of a core that an operator without --progress
+        uses.
+        """
         return (self.cpu_seconds - cpu_share * self.seconds) * 1000 / self.reads
 
 
 @dataclass(frozen=True)
 class Turn:
-    """Rests, and then a burst of other jobs. Memory in MiB, CPU in milliseconds per start."""
+    """Periods without a new job, and then a burst.
+
+    `resident_mb` is the memory in MiB before the burst, `peak_mb` the highest until its end.
+    `cpu_ms_per_job` is the operator's CPU per start.
+    """
 
     rests: tuple[Rest, ...]
     jobs_per_second: float
@@ -63,8 +70,8 @@ class Turn:
 
 @dataclass(frozen=True)
 class Progress:
-    """The turn in which all logs were read for the first time, and then pairs of turns, each with
-    the operator that reads and the one that does not.
+    """`first` is the turn in which all logs are read for the first time. Each pair has a turn with
+    --progress, and a turn without it.
     """
 
     running: int
@@ -73,7 +80,7 @@ class Progress:
     pairs: tuple[tuple[Turn, Turn], ...]
 
     def lines(self) -> Iterator[str]:
-        """The figures."""
+        """The figures as text, one per line."""
         on, off = zip(*self.pairs, strict=True)
         rates = [a.jobs_per_second / b.jobs_per_second for a, b in self.pairs]
         quiet = [rest for turn in off for rest in turn.rests]
@@ -95,7 +102,7 @@ class Progress:
 def measure_progress(
     running: int, others: int, rounds: int, rest_seconds: float, report: Report
 ) -> Progress:
-    """Measure it with this number of running jobs, and others that start in each turn."""
+    """Measure with `running` jobs, and with `others` that start in each turn of each round."""
     off = own_operator()
     on = replace(off, name="with --progress", command=[*off.command, "--progress"])
     with Site(off.adapter, report, serves_logs=True) as site, growing(site.training_log):
@@ -121,7 +128,7 @@ def measure_progress(
 
 
 def grant_logs(site: Site) -> None:
-    """The operator's account may read all logs."""
+    """Allow the operator's account to read all logs."""
     api, name = "/apis/rbac.authorization.k8s.io/v1", {"name": "logs"}
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", **name}
     subject = {"kind": "ServiceAccount", "namespace": ACCOUNT[0], "name": ACCOUNT[1]}
@@ -133,7 +140,7 @@ def grant_logs(site: Site) -> None:
 
 @contextmanager
 def growing(log: Path, line: str = LINE, seconds: float = 1.0) -> Iterator[None]:
-    """A line is added to the log now and then while the block lasts."""
+    """Add a line to the log every `seconds` while the block runs."""
     end = threading.Event()
 
     def write() -> None:

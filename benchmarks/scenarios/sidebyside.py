@@ -12,7 +12,7 @@ from benchmarks.site import Site
 from localcluster.machine.report import Report
 
 WARM_UP_JOBS = 50
-"""Of a burst that is not counted: the first one of a control plane is slower."""
+"""The jobs of a first burst that is not counted: the first burst of a control plane is slower."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Turns:
         return fmean(burst.jobs_per_second for burst in self.bursts)
 
     def compare(self, other: "Turns") -> float:
-        """The ratio of this rate to the other's: the median over the rounds."""
+        """The median over the rounds of this operator's rate divided by the other's."""
         pairs = zip(self.bursts, other.bursts, strict=True)
         return median(mine.jobs_per_second / its.jobs_per_second for mine, its in pairs)
 
     def of_round(self, number: int) -> "Turns":
-        """The burst of one round alone."""
+        """Only the burst of this round; the first is number 1."""
         return Turns(self.operator, (self.bursts[number - 1],))
 
 

@@ -1,4 +1,4 @@
-"""Take-over: two operators run, and the leader ends, by SIGTERM and by SIGKILL."""
+"""Take-over: two operators run, and the leader ends by SIGTERM or SIGKILL."""
 
 import signal
 from dataclasses import dataclass
@@ -17,14 +17,19 @@ IDLE_SHARE = 0.1
 
 @dataclass(frozen=True)
 class TakeOver:
-    """Seconds from the signal until the successor has handled a job that was created after it."""
+    """Seconds from the signal until the successor has given a new job, which is created when the
+    leader has ended, its first state.
+    """
 
     terminated_seconds: float
     killed_seconds: float | None
 
 
 def measure_takeover(site: Site, operator: Operator, with_kill: bool) -> TakeOver | None:
-    """Measure it; None for an operator that is not known to elect a leader."""
+    """Measure both take-overs, the one by SIGKILL only `with_kill`.
+
+    None for an operator that is not known to elect a leader.
+    """
     if not operator.elects:
         return None
     terminated = _measure(site, operator, signal.SIGTERM)
@@ -38,7 +43,7 @@ def _measure(site: Site, operator: Operator, number: signal.Signals) -> float:
         working_operator(site, operator, f"before-{number.name.lower()}") as leader,
         site.start_operator(operator, name) as successor,
     ):
-        # Its caches are full when it has stopped working; nothing outside tells more.
+        # When it is idle, its caches are full. Nothing else that can be seen from outside shows it.
         wait_for("the successor rests", partial(_is_idle, successor), TIMEOUT_SECONDS)
         signalled = clock.monotonic()
         leader.signal(number)

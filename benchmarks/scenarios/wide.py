@@ -1,4 +1,4 @@
-"""Wide: a job of one server and many workers, until all pods exist and until they can start."""
+"""Wide: how long the objects of a job with one server and many workers take, and their sizes."""
 
 import json
 from dataclasses import dataclass
@@ -13,14 +13,17 @@ from localcluster.machine import clock
 
 TIMEOUT_SECONDS = 300.0
 OBJECT_BYTES = 1_500_000
-"""What etcd takes in one request."""
+"""The largest request that etcd accepts."""
 VARIABLE_BYTES = 131_000
-"""What the kernel takes in one environment variable, with its name."""
+"""The largest environment variable, with its name, that the kernel accepts."""
 
 
 @dataclass(frozen=True)
 class Wide:
-    """Seconds from the job's creation; bytes of what the operator wrote."""
+    """Seconds from the job's creation, and bytes of what the operator wrote.
+
+    `config_map_seconds` is None if there was no ConfigMap within 30 s of the last pod.
+    """
 
     workers: int
     created_seconds: float
@@ -31,13 +34,13 @@ class Wide:
 
     @property
     def is_within_limits(self) -> bool:
-        """Whether everything that was written is smaller than its reader's limit."""
+        """Whether etcd accepts the status and the ConfigMaps, and the kernel the variables."""
         objects = max(self.status_bytes, self.config_map_bytes)
         return objects < OBJECT_BYTES and self.variable_bytes < VARIABLE_BYTES
 
 
 def measure_wide(site: Site, operator: Operator, workers: int, name: str) -> Wide:
-    """Create one job of a server and `workers` workers."""
+    """Create one job of a server and `workers` workers, and wait until it runs. The job stays."""
     site.report(f"wide: one job of 1 + {workers}")
     with working_operator(site, operator, name) as running:
         wanted = _count_pods(site) + workers + 1
@@ -62,13 +65,13 @@ def measure_wide(site: Site, operator: Operator, workers: int, name: str) -> Wid
 
 
 def _count_pods(site: Site) -> int:
-    """The number of pods, without reading them all."""
+    """The number of pods in the namespace, without reading them all."""
     page = site.client.get(PODS, {"limit": 1})
     return len(page["items"]) + int(page["metadata"].get("remainingItemCount") or 0)
 
 
 def _wait_for_config_map(site: Site, job: str, asked: float) -> float | None:
-    """Wait for the ConfigMap; None if the operator makes none."""
+    """Wait for the ConfigMap; None if there is none after 30 s."""
 
     def is_there() -> bool:
         maps = site.client.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps")["items"]
