@@ -56,7 +56,7 @@ def _bases() -> dict[str, str]:
 
 
 def main() -> int:
-    """Write files that are stale, or with --check fail if there are any."""
+    """Write the files that are stale. With --check only name them; returns 1 if there are any."""
     parser = argparse.ArgumentParser(prog="python -m manifests", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail on stale files")
     check = parser.parse_args().check

@@ -1,7 +1,8 @@
 """The alerts, one by one: the only place where they are listed.
 
-Queries name no job of Prometheus. They aggregate by its labels `namespace` and `job`, so that two
-operators do not mix, and take the highest value of metrics that all replicas report alike.
+Queries select no Prometheus job by name. They aggregate by the labels `namespace` and `job` of a
+target, so that metrics of two operators are not mixed. If all replicas report the same metric, the
+highest value counts.
 """
 
 from collections.abc import Mapping
@@ -15,19 +16,20 @@ RUNBOOK = "docs/alerts.md"
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 BY = "by (namespace, job"
 LATE = "paddlejob:late_passes:ratio_rate"
-"""The share of passes for which a job has waited for a worker for more than a second."""
+"""The name of the recorded metrics, before the window: the share of passes that began late, that
+is, whose job had waited for a worker for more than a second."""
 WINDOWS = (5 * MINUTE, 30 * MINUTE, HOUR, 6 * HOUR)
 AIM = 0.01
-"""The share of late passes that the aim allows, in 30 days: the limit of its alert."""
+"""The share of late passes in 30 days that the aim allows: the default limit of the alert."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One alert. In `query`, `{name}` stands for the value of that name in `spans`, in seconds, and
-    `{limit}` for its limit.
+    """One alert. `spans` are named durations in seconds.
 
-    `for_seconds` is how long the query has to hold. The limit is a value of the chart; where it is
-    one of `spans`, it is in seconds.
+    In `query`, the name of a duration in braces is replaced by its value, and `{limit}` by the
+    alert's limit. The alert fires if the query has had a result for `for_seconds`. The limit is a
+    value of the chart; if it is a duration, it is also in `spans`.
     """
 
     name: str
@@ -38,16 +40,16 @@ class Alert:
     description: str
     spans: tuple[tuple[str, float], ...] = ()
     count: float | None = None
-    """The limit where it is not a time."""
+    """The limit, if it is not a duration."""
 
     @property
     def limit(self) -> float | None:
-        """The number above which the alert fires, if it has one."""
+        """The number above which the alert fires; None if it has none."""
         return dict(self.spans).get("limit", self.count)
 
     @property
     def anchor(self) -> str:
-        """The link to its paragraph in the runbook."""
+        """The link to the alert's paragraph in the runbook."""
         return f"{RUNBOOK}#{self.name.lower()}"
 
 
@@ -121,7 +123,7 @@ ALERTS = (
         "[{window}])) == 0)",
         5 * MINUTE,
         "The PaddleJob operator's queue is stuck",
-        "A pass has taken minutes, or jobs wait for a worker and none has ended a pass.",
+        "A pass has taken minutes, or jobs wait for a worker and no pass has ended for minutes.",
         (("limit", 2 * MINUTE), ("window", 5 * MINUTE)),
     ),
     Alert(
@@ -130,8 +132,8 @@ ALERTS = (
         f"{_burns(14.4, '5m', '1h')} or {_burns(6, '30m', '6h')}",
         2 * MINUTE,
         "The PaddleJob operator is late",
-        "{{ $value | humanizePercentage }} of the passes come more than a second late. At this "
-        "rate, what the aim allows in 30 days is used up in five or less.",
+        "{{ $value | humanizePercentage }} of the passes begin more than a second late. At this "
+        "rate, the late passes that are allowed in 30 days are used up in five days or less.",
         count=AIM,
     ),
     Alert(
@@ -218,7 +220,8 @@ ALERTS = (
         '{reason=~"CreateRefused|DeleteRefused|NameConflict"}) > {limit}',
         10 * MINUTE,
         "The API server refuses what PaddleJobs need: {{ $labels.reason }}",
-        "{{ $value }} jobs have waited for ten minutes because a child is refused.",
+        "{{ $value }} jobs have waited for ten minutes, because the API server refuses to create "
+        "or delete an object of theirs.",
         count=0,
     ),
     Alert(
@@ -244,7 +247,7 @@ LIMITS = {
 
 
 def build_rules(scale: float = 1.0) -> Raw:
-    """The file of rules. A scale below 1 makes every span of time shorter, for tests."""
+    """The file of rules. `scale` multiplies every duration; tests make them shorter."""
     limits = {
         alert.name: f"{alert.limit * (scale if alert.count is None else 1):g}"
         for alert in ALERTS
@@ -272,7 +275,7 @@ def _rules(scale: float, limits: Mapping[str, str]) -> Raw:
 
 
 def _record(seconds: float, scale: float) -> Raw:
-    """The share of late passes in a window; without any pass there is no number."""
+    """The rule that records the share of late passes in a window; it is NaN without any pass."""
     window = f"[{duration(seconds * scale)}]"
     counts = "workqueue_queue_duration_seconds"
     in_time = f'{counts}_bucket{{controller="paddlejob",le=~"1|1.0"}}{window}'
@@ -295,7 +298,10 @@ def _rule(alert: Alert, scale: float, limit: str) -> Raw:
 
 
 def _query(alert: Alert, scale: float, limit: str) -> str:
-    """The query with its limit and its spans filled in; in brackets, a span has its unit."""
+    """The query with its limit and its durations filled in.
+
+    Between square brackets a duration has a unit, as in `[5m]`; elsewhere it is in seconds.
+    """
     query = alert.query.replace("{limit}", limit)
     for name, seconds in alert.spans:
         query = query.replace(f"[{{{name}}}]", f"[{duration(seconds * scale)}]")

@@ -1,7 +1,7 @@
 """The dashboard, made with Grafana's own builders. Its panels are listed here and nowhere else.
 
-The dashboard's variable chooses a job of Prometheus. If all replicas report a value, the highest
-is shown.
+The variable `job` of the dashboard selects jobs of Prometheus. If all replicas report a value, the
+highest is shown.
 """
 
 import itertools
@@ -41,7 +41,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A chart over time. `unit` is one of Grafana's."""
+    """A chart over time. `unit` is the name of a unit in Grafana."""
 
     title: str
     unit: str
@@ -49,7 +49,7 @@ class Panel:
 
 
 def _of(metric: str, *more: str, over: str = "") -> str:
-    """The metric of the chosen jobs of Prometheus, with more conditions, over a time span."""
+    """A selector for the metric in the selected jobs of Prometheus; `over` is a time range."""
     conditions = ", ".join(('job=~"$job"', *more))
     return f"{metric}{{{conditions}}}" + (f"[{over}]" if over else "")
 
@@ -63,7 +63,7 @@ def _hourly(metric: str, by: str) -> str:
 
 
 def _there_are(metric: str, by: str, *more: str) -> str:
-    """The query for the highest value that a replica reports."""
+    """The query for the sum by these labels in each replica, of which the highest is shown."""
     return f"max by ({by}) (sum by ({by}, instance) ({_of(metric, *more)}))"
 
 
@@ -189,7 +189,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             ),
         ),
         _panel(
-            "Age of the watches",
+            "Time since a watch received anything",
             "s",
             f"max by (kind) ({_of('paddlejob_watch_last_event_age_seconds')})",
             "{{kind}}",

@@ -22,7 +22,7 @@ INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 FIELDS_V1 = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1"
 
 LEFT_OUT = frozenset({"io.k8s.api.core.v1.PodSpec.ephemeralContainers"})
-"""Fields that no Pod may be created with."""
+"""Fields that the API server does not accept in a new Pod."""
 
 UNIQUE = frozenset(
     {
@@ -37,8 +37,8 @@ UNIQUE = frozenset(
         "volumes",
     }
 )
-"""Lists whose keys Pod validation keeps unique. In others (env, ports, hostAliases,
-imagePullSecrets) a Pod may repeat a key although OpenAPI calls them maps; those are atomic."""
+"""Lists whose keys Pod validation requires to be unique. In other lists (env, ports, hostAliases,
+imagePullSecrets) a Pod can repeat a key although OpenAPI calls them maps; they stay atomic here."""
 
 NOT_REQUIRED = {
     "io.k8s.api.core.v1.PreferredSchedulingTerm": {"preference"},
@@ -50,7 +50,7 @@ NOT_REQUIRED = {
 """Fields that OpenAPI requires and Pod validation does not: absent means the zero value."""
 
 KEPT = ("type", "format", "x-kubernetes-map-type")
-"""Keywords that are carried over as they are."""
+"""Keywords of a schema that are copied unchanged."""
 
 QUANTITY_SCHEMA: Raw = {
     "x-kubernetes-preserve-unknown-fields": True,
@@ -60,7 +60,7 @@ QUANTITY_SCHEMA: Raw = {
     "minProperties": 1,
     "not": {"enum": [True, False]},
 }
-"""A string or any number (`cpu: 0.5`): a structural schema can only say what it is not."""
+"""A string or any number (`cpu: 0.5`). A structural schema can only say what a quantity is not."""
 
 
 def reduce_openapi(document: Raw) -> Raw:
@@ -131,8 +131,7 @@ def _reference(schema: Raw) -> str:
 
 
 def _optional(field: Raw) -> Raw:
-    """The schema of an optional field: in a Pod, null means unset, as does the empty string of an
-    enum.
+    """The schema of an optional field. In a Pod, null means unset, and so does "" for an enum.
 
     A pattern replaces the enum, because an enum in a CRD would refuse null.
     """
@@ -147,7 +146,7 @@ def _nullable(field: Raw) -> Raw:
 
 
 def main() -> None:
-    """Read the OpenAPI document from standard input and rewrite the snapshot."""
+    """Read the OpenAPI document from standard input and rewrite `api/pod_template.json`."""
     document = json.load(sys.stdin)
     snapshot = {"kubernetes": document["info"]["version"], "schema": reduce_openapi(document)}
     POD_TEMPLATE.write_text(json.dumps(snapshot, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""The operator's own objects: namespace, account, rights, Deployment and the metrics' Service."""
+"""The operator's own objects: namespace, account, roles, Deployment and the Service for metrics."""
 
 from dataclasses import dataclass
 
@@ -44,11 +44,11 @@ SECURITY_CONTEXT: Raw = {
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to install: for one namespace's jobs or all, on a Kubernetes of today or 1.15.
+    """One way to install: for the jobs of one namespace or of all, on a recent Kubernetes or 1.15.
 
-    The install for all namespaces asks the API server who may read the metrics, and needs a
-    cluster-wide permission for that. A movable variant has no namespace in its arguments, so that
-    kustomize can change it.
+    The operator for all namespaces asks the API server who is allowed to read the metrics, which
+    needs a cluster-wide permission. In a movable variant no argument contains the namespace, so
+    that kustomize can change it.
     """
 
     all_namespaces: bool = False
@@ -91,7 +91,7 @@ def _roles(variant: Variant) -> list[Raw]:
 
 
 def build_rights() -> list[Raw]:
-    """The operator's Role for one more namespace, and its binding, both without a namespace."""
+    """The operator's Role and RoleBinding for one more namespace, which neither of them names."""
     rights = _role_and_binding(NAME, RULES)
     for obj in rights:
         del obj["metadata"]["namespace"]
@@ -162,7 +162,7 @@ def _container(variant: Variant) -> Raw:
         "image": IMAGE,
         "args": [
             *scope,
-            # The pod's own address and no other, also on the hosts' network.
+            # Only the pod's own address, even if the pod uses the host's network.
             f"--health-probe-bind-address={HEALTH_ADDRESS}",
             "--leader-elect",
             f"--metrics-bind-address={METRICS_ADDRESS}",

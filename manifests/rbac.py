@@ -16,7 +16,7 @@ from api.objects import Raw
 
 READ = ("list", "watch")
 CHILD = ("create", "delete", "get", "list", "watch")
-"""`get` is to check whether an object with a taken name belongs to this job."""
+"""`get` serves to check who owns an object that already has the name of a child."""
 
 Table = tuple[tuple[str, str, tuple[str, ...]], ...]
 """Group, resource, verbs."""
@@ -74,8 +74,8 @@ USER_ROLES: dict[str, tuple[Table, tuple[str, ...]]] = {
     "jobs-view": (VIEW_RULES, ("view",)),
     "jobs-edit": (EDIT_RULES, ("edit", "admin")),
 }
-"""Name, rules, and the roles of Kubernetes that they become part of: to create a job is to create
-pods, which `edit` may do anyway."""
+"""Name, rules, and the default roles of Kubernetes that include them. Who creates a job creates
+pods, and `edit` allows that anyway."""
 AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
 
 

@@ -1,4 +1,4 @@
-"""How the generated manifests are written."""
+"""Writes the generated manifests as YAML."""
 
 import yaml
 
@@ -18,7 +18,7 @@ class _Dumper(yaml.SafeDumper):
         return super().increase_indent(flow, False)
 
     def represent_schema(self, schema: Raw) -> yaml.Node:
-        """Writes a pod template's properties in one paragraph, because they are Kubernetes' own."""
+        """Writes a pod template's properties in compact form, because they are Kubernetes' own."""
         node = self.represent_dict(schema)
         if schema.get("required") == ["spec"] and "status" not in schema["properties"]:
             keys = [key.value for key, _ in node.value]

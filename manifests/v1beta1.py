@@ -1,7 +1,7 @@
 """The CRD of PaddleJob in apiextensions.k8s.io/v1beta1, for Kubernetes 1.15 to 1.21.
 
-The schema has nothing that came later: no CEL rules, no defaults, no list types of server-side
-apply. The operator itself validates and fills in the defaults.
+The schema has no feature of later versions: no CEL rules, no defaults, no list types of server-side
+apply. The operator itself validates jobs and fills in the defaults.
 """
 
 from api.crd import SCALE, build_crd, columns
@@ -20,7 +20,7 @@ LATER = frozenset(
 
 
 def build_v1beta1_crd() -> Raw:
-    """The CRD in v1beta1, pruning unknown fields as v1 does."""
+    """The CRD in v1beta1. Unknown fields are pruned, as in v1."""
     crd = build_crd()
     version = crd["spec"]["versions"][0]
     schema = _without_later(version["schema"]["openAPIV3Schema"])
@@ -44,7 +44,7 @@ def build_v1beta1_crd() -> Raw:
 
 
 def _without_later(schema: Raw) -> Raw:
-    """The schema without keywords that came later. Properties of the same names stay."""
+    """The schema without keywords of later versions. Properties with such a name stay."""
     kept = {key: value for key, value in schema.items() if key not in LATER}
     if "properties" in kept:
         fields = {n: _without_later(s) for n, s in kept["properties"].items()}
@@ -58,9 +58,9 @@ def _without_later(schema: Raw) -> Raw:
 
 
 def _is_mistaken(schema: Raw) -> bool:
-    """Whether old API servers mistake values of this field for schemas: it has a field `items`.
+    """Whether old API servers mistake a value of this field for a schema, because it has `items`.
 
-    They would require a `type`, and refuse a configMap volume with items. They check only fields
-    that the schema describes, so it does not describe such a field.
+    Then they require a `type` beside `items`, and refuse a configMap volume. They check only fields
+    that the schema describes, so the schema leaves such a field out.
     """
     return "items" in schema.get("properties", {})

@@ -44,7 +44,7 @@ A wrong or an unknown value is refused. {flags}.
 |---|---|---|
 {rows}
 """
-FLAGS = "Each flag of the operator is a value below `operator`, but for some: " + ", ".join(
+FLAGS = "Each flag of the operator is a value below `operator`, except these: " + ", ".join(
     f"`--{flag}` is `{value}`" for flag, value in ELSEWHERE.items()
 )
 
@@ -94,13 +94,16 @@ def _crd_line() -> Raw:
 
 def _schema() -> Raw:
     schema = to_schema(VALUES)
-    # Helm adds `global` where the chart is part of another.
+    # Helm adds `global` if the chart is part of another chart.
     schema["properties"]["global"] = {"type": "object"}
     return {"$schema": "http://json-schema.org/draft-07/schema#"} | schema
 
 
 def _crd_template() -> str:
-    """The CRD, with a place for the metadata that the release adds."""
+    """The CRD, with a place for the metadata that the release adds.
+
+    Raises ValueError if the CRD contains `{{`, which Helm would evaluate.
+    """
     bare = build_crd()
     for marks in ("labels", "annotations"):  # the release's own include these
         del bare["metadata"][marks]
@@ -124,7 +127,7 @@ def _etcd_template(etcd: list[Raw]) -> str:
 
 
 def _definitions() -> str:
-    """The permissions, and the defaults of the operator's flags."""
+    """The named templates: permissions, protection from deletion, and the defaults of flags."""
     tables = {
         "rules": RULES,
         "clusterRules": CLUSTER_RULES,

@@ -1,7 +1,7 @@
-"""The operator's flags as values: names, defaults and descriptions come from its command line,
-types from here.
+"""The operator's flags as values of the chart. Names, defaults and descriptions come from the
+command line, types from this module.
 
-A flag without a type here fails `make generate`, so none is forgotten.
+`make generate` fails if a flag has no type here, so none is forgotten.
 """
 
 from typing import Any
@@ -22,8 +22,8 @@ ELSEWHERE = {
     "metrics-secure": "metrics.secure",
     "metrics-cert-dir": "metrics.certificateSecret",
 }
-"""Flags without a value of the same name, because their value does more than set the flag; each
-with the name of that value.
+"""Flags that have no value below `operator`, because their value does more than set the flag, with
+the name of that value.
 """
 _SECONDS: Raw = {"type": "number", "minimum": 0, "maximum": 999999}
 _ADDRESS: Raw = {
@@ -72,7 +72,7 @@ _NAMES = [a.option_strings[-1].removeprefix("--") for a in build_parser({})._act
 FLAG_ARGUMENT = (
     f"^--({'|'.join(name for name in _NAMES if name not in ('help', 'version'))})(=.*)?$"
 )
-"""The pattern of the operator's arguments."""
+"""The pattern of an argument in `extraArgs`: any flag of the operator."""
 VARIABLE_NAME: Raw = {
     "pattern": "^[-._a-zA-Z][-._a-zA-Z0-9]*$",
     "anyOf": [
@@ -80,11 +80,12 @@ VARIABLE_NAME: Raw = {
         {"enum": sorted(known_variables())},
     ],
 }
-"""The operator refuses to start with an unknown variable that begins with its prefix."""
+"""The schema of a variable's name. The operator refuses to start with an unknown variable that
+begins with its prefix."""
 
 
 def flag_defaults() -> dict[str, str]:
-    """The program's own defaults, by the names of the flags."""
+    """The program's own defaults, as text, by flag; without those of ELSEWHERE."""
     return {
         action.option_strings[0].removeprefix("--"): str(action.default)
         for action in build_parser({})._actions
@@ -94,7 +95,7 @@ def flag_defaults() -> dict[str, str]:
 
 
 def flag_values() -> list[Value]:
-    """A value for each flag, in the order of the command line's help."""
+    """A value for each flag that is not in ELSEWHERE, in the order of the command line's help."""
     texts = {
         action.option_strings[0].removeprefix("--"): str(action.help).partition(" [")[0]
         for action in build_parser({})._actions

@@ -49,7 +49,8 @@ POD = (
         "replicas",
         REPLICAS,
         {"type": "integer", "minimum": 1},
-        "How many operators; one leads, and the others stand by.",
+        "Number of operator pods: one leads, and the others wait to take over. More than one needs "
+        "operator.leaderElect.",
     ),
     Value("resources", RESOURCES, AMOUNTS, "Resource requests and limits of the container."),
     Value("annotations", {}, ANNOTATIONS, "Annotations of the Deployment."),
@@ -57,7 +58,7 @@ POD = (
         "strategy",
         {},
         STRATEGY,
-        "How an upgrade replaces pods; empty: Kubernetes' own default. Recreate where "
+        "How an upgrade replaces pods; empty: Kubernetes' own default. It is always Recreate if "
         "operator.leaderElect is off.",
     ),
     Value("revisionHistoryLimit", 10, whole(0), "How many former ReplicaSets are kept."),
@@ -76,7 +77,7 @@ POD = (
         pod_schema("topologySpreadConstraints"),
         "Constraints for spreading the replicas over the cluster.",
     ),
-    Value("priorityClassName", "", NAME_OR_EMPTY, "Priority of the pods."),
+    Value("priorityClassName", "", NAME_OR_EMPTY, "PriorityClass of the pods."),
     Value("hostNetwork", False, SWITCH, "Use the node's network and address."),
     Value(
         "dnsPolicy",
@@ -90,7 +91,8 @@ POD = (
         "podSecurityContext",
         POD_SECURITY_CONTEXT | SECCOMP,
         pod_schema("securityContext"),
-        "It fits Pod Security `restricted`. Set runAsUser and runAsGroup to null on OpenShift.",
+        "Security context of the pods. The default is allowed by the Pod Security Standard "
+        "`restricted`. Set runAsUser and runAsGroup to null on OpenShift.",
     ),
     Value(
         "securityContext",

@@ -25,7 +25,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Values that belong together. `rule` is a schema for conditions between them."""
+    """Values that belong together. `rule` is a schema with conditions on several of them."""
 
     name: str
     comment: str
@@ -55,7 +55,7 @@ def to_schema(nodes: Sequence[Node]) -> Raw:
 
 
 def to_values(nodes: Sequence[Node], depth: int = 0) -> str:
-    """The text of values.yaml: each value below a comment with its meaning."""
+    """The text of values.yaml, with each value's meaning as a comment above it."""
     lines = []
     for node in nodes:
         words = textwrap.wrap(node.comment, WIDTH - 2 - 2 * depth, break_on_hyphens=False)

@@ -1,6 +1,6 @@
-"""JSON schemas of values: the chart's own, or those of Kubernetes if a value is passed on.
+"""JSON schemas of values: the chart's own, and Kubernetes' own for values that are passed on.
 
-Objects are closed: a typo is refused, while the API server would drop it silently.
+Objects allow no unknown fields, so a typo is refused. The API server would drop it silently.
 """
 
 import json
@@ -54,7 +54,10 @@ def listed(item: Raw) -> Raw:
 
 
 def pod_schema(*path: str) -> Raw:
-    """Kubernetes' own schema of a field of a pod's spec, as Helm reads schemas."""
+    """Kubernetes' own schema of a field of a pod's spec as JSON Schema, with closed objects.
+
+    In the path, `*` means the items of a list.
+    """
     schema = json.loads(POD_TEMPLATE.read_text())["schema"]["properties"]["spec"]
     for name in path:
         schema = schema["items"] if name == "*" else schema["properties"][name]
@@ -68,7 +71,10 @@ def probe(**more: Raw) -> Raw:
 
 
 def _close(schema: Raw) -> Raw:
-    """The structural schema of a CRD as JSON Schema, with closed objects."""
+    """A structural schema as JSON Schema, with closed objects.
+
+    A field that preserves unknown fields is taken for a quantity.
+    """
     if "x-kubernetes-preserve-unknown-fields" in schema:
         return QUANTITY
     if "x-kubernetes-int-or-string" in schema:
@@ -134,7 +140,7 @@ OBJECT: Raw = {
 
 
 def named(items: Raw, *taken: str) -> Raw:
-    """A list of Kubernetes objects that must not have the names that the chart itself uses."""
+    """A list of objects with names as Kubernetes allows them, except those that are `taken`."""
     rule = {"properties": {"name": {"pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}}}
     other = {"properties": {"name": {"not": {"enum": list(taken)}}}}
     return items | {"items": items["items"] | {"allOf": [rule, other]}}

@@ -55,7 +55,7 @@ def monitor(name: str, what: str) -> Section:
         f"{what} of the Prometheus operator.",
         (
             Value("enabled", False, SWITCH, f"Create a {what}."),
-            Value("labels", {}, LABELS, "Its labels, by which Prometheus may select it."),
+            Value("labels", {}, LABELS, "Its labels, by which Prometheus can select it."),
             Value("interval", "", INTERVAL, "How often to scrape; empty: Prometheus' own default."),
             Value(
                 "scrapeTimeout",
@@ -187,14 +187,14 @@ SURROUNDINGS = (
     ),
     Section(
         "metrics",
-        "How Prometheus finds the operator, and who may read its metrics.",
+        "How Prometheus finds the operator, and who is allowed to read its metrics.",
         (
             Value(
                 "secure",
                 True,
                 SWITCH,
-                "Serve them by HTTPS, to those whose token may `get` /metrics: bind the "
-                "ClusterRole whose name ends in -metrics-reader to the account of Prometheus.",
+                "Serve them by HTTPS, only to those whose token is allowed to `get` /metrics: bind "
+                "the ClusterRole whose name ends in -metrics-reader to the account of Prometheus.",
             ),
             Value(
                 "certificateSecret",
@@ -246,7 +246,7 @@ SURROUNDINGS = (
                 "The alerts of docs/alerts.md, as a PrometheusRule of the Prometheus operator.",
                 (
                     Value("enabled", False, SWITCH, "Create it."),
-                    Value("labels", {}, LABELS, "Its labels, by which Prometheus may select it."),
+                    Value("labels", {}, LABELS, "Its labels, by which Prometheus can select it."),
                     Value(
                         "runbook",
                         RUNBOOK,
@@ -296,15 +296,21 @@ SURROUNDINGS = (
     ),
     Section(
         "networkPolicy",
-        "Who may connect to the operator's ports. Probes come from nodes, and are allowed.",
+        "Who is allowed to connect to the operator's ports. The port of the probes is open to all, "
+        "because they come from nodes.",
         (
             Value("enabled", False, SWITCH, "Create it."),
-            Value("metricsFrom", [], listed(PEER), "Peers that may read /metrics; empty: all."),
+            Value(
+                "metricsFrom",
+                [],
+                listed(PEER),
+                "Peers that are allowed to read /metrics; empty: all.",
+            ),
             Value(
                 "egress",
                 [],
                 listed(EGRESS),
-                "Egress rules: where the operator may connect to; empty: anywhere.",
+                "Egress rules: where the operator is allowed to connect to; empty: anywhere.",
             ),
         ),
     ),
