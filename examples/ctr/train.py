@@ -1,8 +1,8 @@
-"""Click-through-rate training as programs of 2019 read their environment.
+"""Click-through-rate training with the environment variables of 2019.
 
-`python train.py --is_local 0 --cloud_train 1` finds out from PADDLE_PSERVERS, PADDLE_TRAINERS_NUM,
-TRAINING_ROLE and similar variables which process it is and who the others are; newer programs leave
-that to Fleet. The model of each pass is saved to `models/` beside this file.
+`python train.py --is_local 0 --cloud_train 1` reads PADDLE_PSERVERS, PADDLE_TRAINERS_NUM,
+TRAINING_ROLE and similar variables to find its own role and the other processes; newer programs
+leave that to Fleet. The model of each epoch is saved to `models/` beside this file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-# An image has the network, the data and the training loop of wide_and_deep on PYTHONPATH.
+# The image has the network, the data and the training loop of wide_and_deep on PYTHONPATH.
 os.environ.setdefault("OUTPUT_DIR", str(Path(__file__).with_name("models")))
 os.environ.setdefault("SAVE_PASSES", "1")
 
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def role_maker() -> Any:
-    """Fleet's role maker from the variables of 2019. Raises KeyError where one is not set."""
+    """Fleet's role maker, made from the variables of 2019. Raises KeyError if one is not set."""
     is_server = os.environ["TRAINING_ROLE"] == "PSERVER"
     return fleet.UserDefinedRoleMaker(
         role=Role.SERVER if is_server else Role.WORKER,
@@ -46,7 +46,7 @@ def role_maker() -> Any:
 
 
 def endpoints(variable: str) -> list[str]:
-    """`host` and `host:port` were both usual; without a port it is everybody's PADDLE_PORT."""
+    """The variable's hosts with ports. A host without one gets PADDLE_PORT, the same for all."""
     port = os.environ["PADDLE_PORT"]
     hosts = os.environ[variable].split(",")
     return [host if ":" in host else f"{host}:{port}" for host in hosts]

@@ -2,9 +2,9 @@
 
 Every process builds Fleet's PaddleCloudRoleMaker from the operator's environment and prints its
 values as one line of JSON. Servers and heter trainers then listen at their endpoints until they are
-stopped. Workers connect to every server and every trainer of the next stage, and end. There is no
-training beyond that: PaddlePaddle 2.6.2 fails in splitting a program between workers and heter
-trainers (`'tuple' object has no attribute 'merged_var'`), on any device.
+stopped. Workers connect to every server and every trainer of the next stage, and end. Nothing is
+trained, because PaddlePaddle 2.6.2 fails to split a program between workers and heter trainers
+(`'tuple' object has no attribute 'merged_var'`), on any device.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CONNECT_SECONDS = 60.0
 
 def main() -> None:
     """Print this process's role, then serve or connect, as the role asks."""
-    os.chdir(tempfile.mkdtemp())  # Fleet writes logs of its own where it stands
+    os.chdir(tempfile.mkdtemp())  # Fleet writes its own logs to the working directory
     paddle.disable_signal_handler()
     paddle.enable_static()
     role_maker = fleet.PaddleCloudRoleMaker()
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def describe(role_maker: Any) -> dict[str, Any]:
-    """The role maker's values; for some of them Fleet has no public names."""
+    """The role maker's values. It uses private names, because Fleet has no public ones for some."""
     is_server = role_maker._is_server()
     roles = {"server": is_server, "worker": role_maker._is_worker()}
     return {
@@ -61,7 +61,11 @@ def describe(role_maker: Any) -> dict[str, Any]:
 
 
 def greet(endpoint: str) -> None:
-    """Connect and read the endpoint's own name; it may not listen yet."""
+    """Connect, and check that the process there answers with this endpoint.
+
+    Tries again for CONNECT_SECONDS, because that process perhaps does not listen yet. Exits if it
+    does not answer, or answers with another endpoint.
+    """
     host, port = endpoint.split(":")
     deadline = time.monotonic() + CONNECT_SECONDS
     while True:
@@ -74,11 +78,11 @@ def greet(endpoint: str) -> None:
                 sys.exit(f"cannot reach {endpoint}: {error}")
             time.sleep(0.5)
     if answer != endpoint:
-        sys.exit(f"at {endpoint} is {answer}")
+        sys.exit(f"the process at {endpoint} says that its endpoint is {answer}")
 
 
 def serve(endpoint: str) -> None:
-    """Tell everybody who connects who this is. Never returns."""
+    """Listen at the endpoint, and answer each connection with it. Never returns."""
     host, port = endpoint.split(":")
     with socket.create_server((host, int(port))) as listener:
         while True:

@@ -1,9 +1,9 @@
 """`make run`: starts a cluster, trains a model in it, and shows what happens.
 
 Starts a local Kubernetes control plane and node, installs the CRD and the operator's own
-ServiceAccount and roles, runs the operator under that account's token, submits a PaddleJob and
-follows it. The exit code is 0 if the job completes, and 1 if it fails; then its last log lines are
-printed.
+ServiceAccount and roles, runs the operator with that account's token, submits a PaddleJob and
+follows it. The exit code is 0 if the job completes, 130 if the run is interrupted, and 1 otherwise.
+If the job fails or takes too long, the last log lines of its pods are printed.
 """
 
 import argparse
@@ -26,19 +26,19 @@ from localcluster.machine.errors import LocalClusterError
 
 JOB = Path(__file__).with_name("job.yaml")
 COLLECTIVE_JOB = Path(__file__).with_name("collective.yaml")
-"""The one for a PaddlePaddle without parameter servers."""
+"""The job that runs if this machine's PaddlePaddle has no parameter servers."""
 NOT_LINUX = (
-    "This runs Kubernetes as plain processes, which takes Linux (127.0.0.0/8 as addresses, mount\n"
-    "namespaces). Elsewhere, bring a cluster (kind or minikube, say) and install the operator:\n"
-    "README.md says how."
+    "This runs Kubernetes as plain processes, which needs Linux (127.0.0.0/8 as addresses, mount\n"
+    "namespaces). Elsewhere, install the operator in a cluster of your own, for example kind or\n"
+    "minikube: README.md says how."
 )
 
 
 def main() -> int:
-    """Set up, run, follow; the process's exit code."""
+    """Run the quickstart; returns the process's exit code."""
     parser = argparse.ArgumentParser(prog="make run", description=__doc__)
     parser.add_argument("file", nargs="?", type=Path, help="the PaddleJob to submit")
-    images = "image table, for programs of one's own (repeatable)"
+    images = "image table, for your own programs (repeatable)"
     parser.add_argument("--images", type=Path, action="append", default=[], help=images)
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for the job")
     options = parser.parse_args()
@@ -56,7 +56,7 @@ def main() -> int:
 
 
 def run(file: Path, timeout_seconds: float, images: Sequence[Path] = ()) -> int:
-    """Run one job on a cluster of its own."""
+    """Run one job in a new local cluster, which is gone afterwards; returns the exit code."""
     started = time.monotonic()
     documents = read_documents(file)
     job = find_job(documents, file)
@@ -77,7 +77,10 @@ def run(file: Path, timeout_seconds: float, images: Sequence[Path] = ()) -> int:
 
 
 def read_documents(file: Path) -> list[dict[str, Any]]:
-    """The objects in the file; raises LocalClusterError if it cannot be read."""
+    """The YAML documents in the file, without those that are no objects.
+
+    Raises LocalClusterError if the file cannot be read.
+    """
     try:
         documents = list(yaml.safe_load_all(file.read_text()))
     except (OSError, ValueError, yaml.YAMLError) as error:
@@ -86,7 +89,7 @@ def read_documents(file: Path) -> list[dict[str, Any]]:
 
 
 def find_job(documents: list[dict[str, Any]], file: Path) -> dict[str, Any]:
-    """The PaddleJob among them, which has a name; raises LocalClusterError if there is none."""
+    """The first PaddleJob with a name; raises LocalClusterError if there is none."""
     for document in documents:
         metadata = document.get("metadata")
         has_name = isinstance(metadata, dict) and metadata.get("name")
@@ -96,14 +99,14 @@ def find_job(documents: list[dict[str, Any]], file: Path) -> dict[str, Any]:
 
 
 def check_images(job: dict[str, Any], table: ImageTable) -> None:
-    """Raise LocalClusterError if the job names an image that no pod could pull here."""
+    """Raise LocalClusterError if the job names an image that this local cluster does not have."""
     for image in images_of(job):
         if table.find(image) is None:
             raise LocalClusterError(f"image {table.missing(image)}")
 
 
 def default_job() -> Path:
-    """The job that can run here; says why if that is not the one with parameter servers."""
+    """The job with parameter servers if it can run here, else COLLECTIVE_JOB; prints why."""
     why = training().why_no_servers
     if not why:
         return JOB
@@ -112,7 +115,7 @@ def default_job() -> Path:
 
 
 def say(started: float, what: str) -> None:
-    """A line of progress, with the seconds since the start."""
+    """Print a line of progress, with the seconds since the start."""
     print(f"[{time.monotonic() - started:5.1f} s] {what}", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Shows a job and its pods as a table, worker 0's log as it comes, and how it ended."""
+"""Shows a job and its pods as a table, follows worker 0's log, and says how the job ended."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ MODEL = re.compile(r"model saved in (\S+?):? ")
 
 
 class Follower:
-    """Follows one job. The log comes in a thread of its own; all printing is under one lock."""
+    """Follows one job. Its own thread prints the log; a lock keeps table and log lines apart."""
 
     def __init__(self, cluster: Cluster, namespace: str, name: str) -> None:
         self._cluster = cluster
@@ -31,7 +31,10 @@ class Follower:
         self._table = ""
 
     def follow(self, timeout_seconds: float) -> int:
-        """Wait for the job's end; 0 when it completed, 1 when not."""
+        """Wait for the job's end; returns 0 if it completed, and 1 if it failed or took too long.
+
+        Raises if a component of the cluster ends.
+        """
         deadline = time.monotonic() + timeout_seconds
         pods: list[Raw] = []
         logs = threading.Thread(target=self._stream_log, name="log", daemon=True)
@@ -73,7 +76,7 @@ class Follower:
                 print(f"\n{table}\n", flush=True)
 
     def _stream_log(self) -> None:
-        """Run `kubectl logs -f` for worker 0, once it has a log."""
+        """Run `kubectl logs -f` for worker 0, again and again until it has printed a line."""
         pod = f"{self._name}-worker-0"
         command = ["kubectl", "-n", self._namespace, "logs", "-f", pod]
         environment = self._cluster.kubectl_environment()
@@ -106,7 +109,7 @@ class Follower:
         return 0
 
     def _on_host(self, job: Raw, path: str) -> str:
-        """Where a path of the trainer container lies on the node."""
+        """The path on the node of a path in worker 0's container, or words if it is not there."""
         spec = job["spec"]["worker"]["template"]["spec"]
         paths = {v["name"]: v.get("hostPath", {}).get("path") for v in spec.get("volumes") or ()}
         for mount in spec["containers"][0].get("volumeMounts") or ():
@@ -150,7 +153,7 @@ def render(job: Raw, pods: list[Raw]) -> str:
 
 
 def state_of(pod: Raw) -> str:
-    """A pod's state in a word: what its container waits for, else its phase."""
+    """The reason for which a container of the pod waits or has ended, else the pod's phase."""
     for container in pod["status"].get("containerStatuses") or ():
         state = container.get("state") or {}
         for kind in ("waiting", "terminated"):
@@ -161,7 +164,7 @@ def state_of(pod: Raw) -> str:
 
 
 def bold(text: str) -> str:
-    """The text in bold where a person looks at a terminal."""
+    """The text in bold, if standard output is a terminal and NO_COLOR is not set."""
     if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
         return f"\033[1m{text}\033[0m"
     return text

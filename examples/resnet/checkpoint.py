@@ -1,7 +1,7 @@
 """Checkpoints on a volume that all workers mount: one file each, written by rank 0.
 
-A file gets its name when it is whole and never changes after, and the last three are kept, so
-that every rank can load the one that rank 0 has named even if a newer one appears meanwhile.
+A file gets its name when it is complete, and never changes after that. The last three are kept, so
+every rank can load the file that rank 0 has chosen, even if a newer one appears meanwhile.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KEPT = 3
 class Position:
     """How far training has come: `seen` counts the epoch's images over all workers.
 
-    Images and not steps: so it means the same for any number of workers.
+    It counts images, not steps, so that it means the same for any number of workers.
     """
 
     epoch: int
@@ -33,7 +33,7 @@ class Checkpoints:
         self._directory = directory
 
     def save(self, position: Position, state: dict[str, Any]) -> None:
-        """Write one, for rank 0 alone. It gets its name once it is whole; old ones are deleted."""
+        """Write a checkpoint, and delete all but the last three. Only rank 0 calls this."""
         name = f"{position.epoch:04}-{position.seen:08}.pdparams"
         partial = self._directory / f".{name}"
         self._directory.mkdir(parents=True, exist_ok=True)
@@ -43,12 +43,12 @@ class Checkpoints:
             (self._directory / old).unlink(missing_ok=True)
 
     def latest(self) -> str | None:
-        """The name of the newest, or None where there is none."""
+        """The name of the newest checkpoint, or None if there is none."""
         names = self._names()
         return names[-1] if names else None
 
     def load(self, name: str) -> tuple[Position, dict[str, Any]]:
-        """The position and the state that `save` was given under this name."""
+        """The position and the state in the checkpoint of this name."""
         state = paddle.load(str(self._directory / name))
         return Position(*state.pop("position")), state
 

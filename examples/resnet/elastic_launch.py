@@ -1,9 +1,9 @@
 """Paddle's elastic launcher with what its etcd client needs.
 
 `python elastic_launch.py train_fleet.py` does what `python -m paddle.distributed.launch
-train_fleet.py` does, and avoids three problems: the client's generated code runs on protobuf in
-pure Python only; grpc has to be imported before Paddle, or the process can crash; and a launcher
-that loses etcd fails like a program with a fault, while all it needs is to be started again.
+train_fleet.py` does, and avoids three problems: the client's generated code needs protobuf in pure
+Python; the process can crash if grpc is not imported before Paddle; and a launcher that loses etcd
+fails like a program with a fault, although it only has to be started again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
 import grpc  # noqa: F401
 from etcd3.exceptions import ConnectionFailedError, ConnectionTimeoutError
 
-#: Paddle's word for a restart that is nobody's fault.
+#: The exit code with which Paddle's launcher asks to be started again; it is no failure.
 ELASTIC_RESTART = 101
 
 

@@ -1,4 +1,4 @@
-"""Labelled images: those of a data set where there is one, else synthetic ones from a seed.
+"""Labelled images: those of a data set if there is one, else synthetic ones made from a seed.
 
 The synthetic images are noisy copies of one pattern per class, so that a small network learns
 them in a minute: a loss that does not fall means that something is wrong with the training.
@@ -60,14 +60,14 @@ def order(count: int, epoch: int, seed: int) -> np.ndarray:
 
 
 class Checksum:
-    """A digest of the images that a worker has trained on: two are equal if their images are."""
+    """A digest of the indexes of the images that a worker has trained on, in this order."""
 
     def __init__(self) -> None:
         self.rows = 0
         self._digest = hashlib.sha256()
 
     def add(self, rows: np.ndarray) -> None:
-        """Count the images with these indexes in."""
+        """Add the images with these indexes."""
         self.rows += len(rows)
         self._digest.update(rows.astype("int64").tobytes())
 

@@ -1,7 +1,7 @@
 """A small residual network.
 
-Group normalisation, not batch normalisation: its result does not depend on which images share
-a batch, and it keeps no running statistics that would differ from worker to worker.
+It uses group normalisation, not batch normalisation: the result does not depend on which images
+share a batch, and there are no running statistics that would differ from worker to worker.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ GROUPS = 8
 
 
 class Block(nn.Layer):  # type: ignore[misc]
-    """Two convolutions beside a shortcut; halves height and width where `stride` is 2."""
+    """Two convolutions beside a shortcut. A `stride` of 2 halves height and width."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()

@@ -16,7 +16,8 @@ import paddle
 from paddle import distributed
 from paddle.distributed.fleet.utils.hybrid_parallel_util import fused_allreduce_gradients
 
-#: A lost peer's key in etcd lives for 10 s, and the launcher looks every few seconds.
+#: How long to wait for the launcher: a lost peer's key stays in etcd for 10 s, and the launcher
+#: looks every few seconds.
 RELAUNCH_SECONDS = 60.0
 
 
@@ -40,11 +41,11 @@ def gather(value: Any) -> list[Any]:
 
 @contextlib.contextmanager
 def held_for_relaunch() -> Iterator[None]:
-    """When a peer is lost under an elastic launcher, wait to be stopped and restarted by it.
+    """If a peer is lost under an elastic launcher, wait until the launcher restarts this program.
 
-    The launcher notices a lost peer some seconds later than Gloo does, and then restarts this
-    program. If the program failed before that, the launcher would give up instead. Without an
-    elastic launcher the exception goes on, and this worker fails as well.
+    Any RuntimeError counts as a lost peer. The launcher notices the loss some seconds later than
+    Gloo, and would give up if the program failed before. Without an elastic launcher, or after
+    RELAUNCH_SECONDS, the error is raised again, and this worker fails as well.
     """
     try:
         yield

@@ -1,10 +1,10 @@
 """A small ResNet trained collectively: each worker on its own images, gradients reduced.
 
-Started in every pod of a PaddleJob, by `python -m paddle.distributed.launch train_fleet.py` or
-as `python train_fleet.py`. It finds its peers through the environment that the operator gives it,
-and through nothing else. With a CHECKPOINT_DIR on a shared volume, a restarted job goes on from its
-last checkpoint, also with another number of workers. At the end the workers compare themselves: all
-must hold equal weights, trained on different images.
+Every pod of a PaddleJob runs `python -m paddle.distributed.launch train_fleet.py` or
+`python train_fleet.py`. The program finds its peers only through the environment that the operator
+sets. With a CHECKPOINT_DIR on a shared volume, a restarted job goes on from its last checkpoint,
+even with another number of workers. At the end the workers compare their results: all must have
+equal weights, trained on different images.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from paddle import distributed
 
 @dataclass(frozen=True)
 class Settings:
-    """What the environment variables of the same names, in capitals, set.
+    """The settings. Each comes from the environment variable of the same name in capitals.
 
     `batch_size` is for each worker, and `report_every` and `checkpoint_every` count its steps.
     `samples` is the number of synthetic images; a data set in `data_dir` (see images.py) is used
@@ -84,7 +84,7 @@ def log(line: str) -> None:
 def main() -> None:
     """Join the other workers, train, compare the results, and save the model."""
     if not paddle.device.is_compiled_with_cuda():
-        # The launcher says so itself; without it Paddle would look for a GPU's backend.
+        # The launcher sets this itself; without the launcher, Paddle would look for a GPU backend.
         os.environ.setdefault("PADDLE_DISTRI_BACKEND", "gloo")
     with peers.held_for_relaunch():
         distributed.init_parallel_env()
@@ -97,7 +97,7 @@ def main() -> None:
 
 
 class WorkersDisagree(Exception):
-    """The workers did not train together: their weights differ, or their images do not."""
+    """The workers' weights differ, or two workers have trained on the same images."""
 
 
 class Trainer:
@@ -111,7 +111,7 @@ class Trainer:
         self._seen = images.Checksum()
         directory = settings.checkpoint_dir
         self._checkpoints = Checkpoints(directory) if directory else None
-        # A seed of its own for each rank: only the start's broadcast makes the weights equal.
+        # Each rank has its own seed, so only DataParallel's broadcast makes the weights equal.
         paddle.seed(settings.seed + self._rank)
         network = ResNet(self._images.pixels.shape[1], self._images.classes)
         self._optimizer = paddle.optimizer.Momentum(
@@ -126,10 +126,10 @@ class Trainer:
             position = self._run_epoch(position)
 
     def _run_epoch(self, position: Position) -> Position:
-        """Train the rest of the epoch; where the next one starts.
+        """Train the rest of the epoch; returns the position at which the next epoch starts.
 
-        Every worker takes the same number of steps: images at the end of the epoch that would not
-        fill a batch of each worker are left out.
+        Every worker takes the same number of steps, so images at the end of the epoch that do not
+        fill a batch on every worker are left out.
         """
         order = images.order(len(self._images), position.epoch, self._settings.seed)
         stride = self._settings.batch_size * self._world
@@ -201,7 +201,7 @@ class Trainer:
         return checksum.hexdigest()[:16]
 
     def save_model(self) -> None:
-        """Write the weights to `output_dir`, by rank 0 alone."""
+        """Write the weights to `output_dir`. Does nothing on other ranks than 0."""
         if self._rank != 0:
             return
         directory = self._settings.output_dir or Path(tempfile.mkdtemp(prefix="resnet-model-"))

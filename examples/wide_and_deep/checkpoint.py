@@ -1,8 +1,8 @@
 """Checkpoints of a parameter-server job on a volume that servers and workers share.
 
-The first worker asks for one when all workers have reached the same step. The servers then write
-their shards of every table, and the directory gets its final name when all of them are there. So a
-checkpoint is whole or absent, whatever is killed at whatever moment. The last two are kept.
+The first worker starts a checkpoint when all workers have reached the same step. The servers then
+write their shards of every table, and the directory gets its final name when it has all shards. So
+a checkpoint is complete or absent, whichever process is killed. The last two are kept.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ _STATE = "state.json"
 
 @dataclass(frozen=True, order=True)
 class Position:
-    """How far training has come: epoch, steps of it, and into how many shards the data is cut."""
+    """How far training has come: the epoch, its steps, and the number of shards of the data."""
 
     epoch: int
     step: int
     shards: int
 
     def for_shards(self, shards: int) -> Position:
-        """The position for data cut into this many shards.
+        """The position for data that is divided into this many shards.
 
-        Steps over differently cut data cannot be compared: then the epoch starts again.
+        If the number has changed, a step means other data, so the epoch starts again.
         """
         return self if shards == self.shards else Position(self.epoch, 0, shards)
 
 
 class Checkpoints:
-    """Written by the first worker; every worker reads from them where to go on."""
+    """The checkpoints in one directory. The first worker writes them, and all workers read them."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def save(self, position: Position, write: Callable[[Path], None]) -> None:
-        """Write one: `write` has to fill the directory that it is given."""
+        """Write a checkpoint, and delete all but the last two. `write` must fill a directory."""
         final = self._directory / f"{position.epoch:04}-{position.step:06}"
         partial = final.with_suffix(".partial")
         for leftover in (partial, final):
@@ -52,7 +52,7 @@ class Checkpoints:
         self._prune()
 
     def latest(self) -> tuple[Position, Path] | None:
-        """The newest one's position and directory, or None where there is none."""
+        """Position and directory of the newest checkpoint, or None if there is none."""
         found = self._whole()
         if not found:
             return None

@@ -1,9 +1,9 @@
 """Click logs: who saw which advertisement where, and whether they clicked.
 
 A synthetic log is drawn from a logistic model whose weights are known, so the best AUC that any
-model can reach on its held-out set is known too. Everything follows from one seed: part `p` of
-the log is the same on whichever worker it is made, and no worker makes another's. Logs are
-written and read in the lines that Paddle's data feed parses.
+model can reach on its held-out set is known too. Everything is made from one seed, so part `p` of
+the log is the same on every worker that makes it. Logs have the format that Paddle's data feed
+parses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HELD_OUT_PART = 2**31
 class Samples:
     """Columns of equal length: ids (n, fields), dense (n, DENSE), clicks (n,).
 
-    Ids count through all fields, so that one table holds them; 0 stays unused.
+    Each field has its own range of ids, so that one table can have them all; 0 stays unused.
     """
 
     ids: np.ndarray
@@ -56,7 +56,7 @@ class ClickModel:
         return Samples(ids + _field_starts(), dense, clicked.astype("int64"))
 
     def ceiling_auc(self, samples: Samples) -> float:
-        """What a model that knows the true weights reaches on these samples."""
+        """The AUC that a model with the true weights reaches on these samples."""
         return auc(samples.clicks, self._click_rate(samples.ids - _field_starts(), samples.dense))
 
     def _click_rate(self, ids: np.ndarray, dense: np.ndarray) -> np.ndarray:
@@ -66,7 +66,7 @@ class ClickModel:
 
 
 def _popular(draw: np.random.Generator, size: int, count: int) -> np.ndarray:
-    """Ids of which the low ones are seen more often, as in any click log."""
+    """Random ids; low ones are more frequent, as in any click log."""
     return (size * draw.random(count) ** 1.5).astype("int64")
 
 
@@ -75,7 +75,7 @@ def _field_starts() -> np.ndarray:
 
 
 def auc(clicked: np.ndarray, score: np.ndarray) -> float:
-    """Area under the ROC curve: the share of (click, no click) pairs in the right order."""
+    """Area under the ROC curve: the share of (click, no click) pairs whose click scores higher."""
     order = np.argsort(score, kind="stable")
     ranks = np.empty(len(score))
     ranks[order] = np.arange(1, len(score) + 1)

@@ -17,7 +17,7 @@ def log(line: str) -> None:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Swallow what Fleet prints: pages about its inner tables. VERBOSE=1 lets them through."""
+    """Suppress Fleet's long output and all UserWarnings; VERBOSE=1 lets them through."""
     if os.environ.get("VERBOSE"):
         yield
         return

@@ -1,8 +1,8 @@
 """One process of a parameter-server job: a server or a worker, from its start to its end.
 
-Servers hold their share of the tables until they are told to stop. Workers train on disjoint
-parts of a click log and print the AUC on a held-out set after each epoch. When the job has been
-restarted, they go on from the last checkpoint.
+Servers keep their share of the tables until they are stopped. Workers train on disjoint parts of a
+click log and print the AUC on a held-out set after each epoch. If the job has been restarted, they
+go on from the last checkpoint.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-# Paddle's C++ side reads it once, when it is loaded.
+# Paddle's C++ code reads this variable once, when it is loaded.
 os.environ.setdefault("GLOG_minloglevel", "2")
 
 import network
@@ -29,16 +29,17 @@ from trainer import Trainer
 
 
 def run(make_role_maker: Callable[[], Any]) -> None:
-    """Run as the server or worker that Fleet's role maker assigns, to the end.
+    """Run to the end as the server or worker that Fleet's role maker says.
 
-    `make_role_maker` creates the role maker, which also knows the other processes.
+    `make_role_maker` creates the role maker, which also knows the other processes. Exits if this
+    PaddlePaddle has no parameter servers.
     """
     if not hasattr(paddle.base.core, "DistFleetWrapper"):
         sys.exit(f"PaddlePaddle {paddle.__version__} has no parameter servers: use 2.6.2")
     settings = settings_module.from_environment()
     with tempfile.TemporaryDirectory(prefix="fleet-") as scratch:
         exit_on_sigterm()
-        os.chdir(scratch)  # Fleet writes logs of its own where it stands
+        os.chdir(scratch)  # Fleet writes its own logs to the working directory
         paddle.enable_static()
         with quiet():
             fleet.init(make_role_maker(), log_level="ERROR")
@@ -53,10 +54,10 @@ def run(make_role_maker: Callable[[], Any]) -> None:
 
 
 def exit_on_sigterm() -> None:
-    """End at once with 15, as Paddle's launcher does, and also as process 1 of a container.
+    """On SIGTERM, exit at once with code 15, as Paddle's launcher does, even with process id 1.
 
-    The handler is C's own `_exit`: Fleet's server never returns to Python, so no Python handler
-    would run there. Nothing has to be finished first: a checkpoint is whole or absent.
+    The handler is C's own `_exit`, because Fleet's server never returns to Python, and a Python
+    handler would never run. Nothing has to be finished first: a checkpoint is complete or absent.
     """
     paddle.disable_signal_handler()
     libc = ctypes.CDLL(None)

@@ -1,7 +1,7 @@
 """Write a click log to a directory, as files for `train.py`: `python make_data.py DIRECTORY`.
 
-With `--shards N` it is divided by worker, into directories 0 to N-1. Other settings come from the
-environment, as in `settings.py`.
+With `--shards N` the log is divided by worker, into directories 0 to N-1. The defaults come from
+the environment, as in `settings.py`.
 """
 
 from __future__ import annotations

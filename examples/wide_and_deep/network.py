@@ -18,8 +18,7 @@ from paddle.distributed.fleet.utils.ps_util import DistributedInfer
 Variable = Any
 
 DEEP_DIM = 8
-#: A table of width one has no embedding part that Paddle's accessor could hold; two columns
-#: are summed to one weight.
+#: Paddle's tables cannot have rows of width one: a row has two columns, whose sum is the weight.
 WIDE_DIM = 2
 HIDDEN_LAYERS = (32, 16)
 #: Files per table in a checkpoint; a checkpoint fits any number of servers up to this.
@@ -29,9 +28,9 @@ TABLES = ("wide", "deep")
 
 @dataclass(frozen=True)
 class Network:
-    """The variables by which the program is fed and read.
+    """The variables through which the program gets samples and returns predictions.
 
-    `inference` makes the program that scores samples with the rows that the servers hold.
+    `inference` makes the program that scores samples with the servers' current table rows.
     """
 
     ids: list[Variable]
@@ -47,7 +46,7 @@ class Network:
 
     @property
     def inputs(self) -> list[Variable]:
-        """The variables that training needs, in the order in which a log's lines have them."""
+        """The variables that training needs, in the order of the values in a line of a log."""
         return [*self.features, self.label]
 
     def feed(self, samples: clicks.Samples) -> dict[str, np.ndarray]:
@@ -73,7 +72,7 @@ def build(learning_rate: float) -> Network:
     loss = paddle.mean(
         paddle.nn.functional.binary_cross_entropy(prediction, paddle.cast(label, "float32"))
     )
-    # Before `minimize`: it copies the program, which Fleet then splits into servers' and workers'.
+    # DistributedInfer copies the program, so it comes before `minimize`, by which Fleet splits it.
     inference = DistributedInfer(startup_program=paddle.static.Program())
     _minimize(loss, learning_rate)
     return Network(ids, dense, label, prediction, inference)

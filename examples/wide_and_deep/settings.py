@@ -1,7 +1,7 @@
-"""What can be set from outside, by environment variables.
+"""The settings that environment variables can change.
 
-The peers' addresses are not among them: the operator sets those in variables that Fleet reads
-itself.
+The peers' addresses are not among them: the operator sets them in variables that Fleet itself
+reads.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Settings:
-    """What the environment variables of the same names, in capitals, set.
+    """The settings. Each comes from the environment variable of the same name in capitals.
 
-    Click logs are read from `data_dir`. Where there are none, `samples` of them are generated from
+    Click logs are read from `data_dir`. If it has none, `samples` samples are generated from
     `seed`, in parts of `part_size`, and `held_out` more to measure the AUC on. Each worker trains
-    on one of `shards` shares of the data; 0 stands for the number of workers.
+    on one of `shards` shares of the data; 0 means the number of workers.
 
-    `checkpoint_dir` and `output_dir` have to be on a volume that servers and workers share. Without
-    a `checkpoint_dir` there are no checkpoints, which are otherwise written after every
-    `checkpoint_every` parts. Without an `output_dir` the model goes to a new temporary directory.
-    With `save_passes` the model of each epoch is saved, not only that of the last.
+    `checkpoint_dir` and `output_dir` have to be on a volume that servers and workers share. A
+    checkpoint is written after every `checkpoint_every` parts and after each epoch; there is none
+    without a `checkpoint_dir`. Without an `output_dir` the model goes to a new temporary directory.
+    With `save_passes` the model of each epoch is saved, else only that of the last.
     """
 
     data_dir: Path

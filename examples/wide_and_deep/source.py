@@ -1,7 +1,8 @@
 """Where a worker's samples come from: a directory of click logs, or a generator with a seed.
 
-Either way an epoch is cut into parts, and a worker trains on one part per step. All workers take
-the same number of steps, because they meet at checkpoints; one with fewer parts idles at the end.
+In both cases an epoch is divided into parts, and a worker trains on one part per step. All workers
+take the same number of steps, because they wait for each other at checkpoints. A worker with fewer
+parts does nothing in the last steps.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ class Source(Protocol):
         """The file of this step's part and its number of samples; None in an idle step."""
 
     def ceiling_auc(self) -> float | None:
-        """The best AUC that is possible on the held-out set, where it is known."""
+        """The best AUC that is possible on the held-out set; None if it is not known."""
 
 
 def find_source(settings: Settings, rank: int, scratch: Path) -> Source:
-    """The worker's source: files where `data_dir` has any, else parts generated in `scratch`."""
+    """The worker's source: the files in `data_dir` if HELD_OUT_FILE is among them, else parts that
+    are generated in `scratch`.
+    """
     if (settings.data_dir / HELD_OUT_FILE).exists():
         return Files(settings, rank)
     return Synthetic(settings, rank, scratch)
@@ -48,7 +51,7 @@ class Synthetic:
         self.held_out = self._model.part(clicks.HELD_OUT_PART, settings.held_out)
 
     def part(self, step: int) -> tuple[Path, int] | None:
-        """Generate this step's part; it takes the place of the last one."""
+        """Generate this step's part; its file replaces that of the step before."""
         if step >= len(self._parts):
             return None
         number = self._parts[step]
@@ -60,13 +63,15 @@ class Synthetic:
         return path, size
 
     def ceiling_auc(self) -> float | None:
-        """What a model reaches that knows the generator's weights."""
+        """The AUC that a model with the generator's weights reaches."""
         ceiling: float | None = self._model.ceiling_auc(self.held_out)
         return ceiling
 
 
 class Files:
-    """The files below `<rank>/` where the data lies cut by worker, else every `shards`-th file."""
+    """The files in `<rank>/` if there is such a directory for every shard; otherwise every
+    `shards`-th file, beginning with the worker's rank.
+    """
 
     def __init__(self, settings: Settings, rank: int) -> None:
         directory = settings.data_dir
@@ -82,7 +87,7 @@ class Files:
         self.held_out = clicks.read_lines(directory / HELD_OUT_FILE)
 
     def part(self, step: int) -> tuple[Path, int] | None:
-        """This step's file."""
+        """This step's file and its number of samples; None in an idle step."""
         if step >= len(self._parts):
             return None
         path = self._parts[step]

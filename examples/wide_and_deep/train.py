@@ -1,8 +1,8 @@
 """Wide & Deep for click-through rate, with Fleet's parameter servers, asynchronously.
 
-Every server and every worker of a PaddleJob runs this same program. Which one it is, and where its
-peers are, stands in the environment that the operator gives it; Fleet's PaddleCloudRoleMaker reads
-that, and nothing else has to be set.
+Every server and every worker of a PaddleJob runs this program. The operator sets environment
+variables with its role and the addresses of its peers, and Fleet's PaddleCloudRoleMaker reads them.
+Nothing else has to be set.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from paddle.distributed import fleet
 
 
 def main() -> None:
-    """Run in the role that the environment gives."""
+    """Run in the role that the environment says."""
     fleet_process.run(fleet.PaddleCloudRoleMaker)
 
 

@@ -18,7 +18,7 @@ from source import find_source
 
 
 class Trainer:
-    """One worker, from joining the servers to leaving them."""
+    """One worker. Creating it connects to the servers, and the end of `run` disconnects."""
 
     def __init__(self, settings: Settings, network: Network, scratch: Path) -> None:
         self._settings = settings
@@ -47,7 +47,7 @@ class Trainer:
         log("done")
 
     def _train_epoch(self, epoch: int, first: int) -> int:
-        """Train an epoch from step `first` on; the number of samples that were this worker's."""
+        """Train an epoch from step `first` on; returns how many samples this worker has used."""
         trained = 0
         steps = self._source.steps
         for step in range(first, steps):
@@ -85,8 +85,8 @@ class Trainer:
                 (directory / "done").touch()
 
     def _auc(self) -> float:
-        """The AUC on the held-out set, with the table rows that the servers hold now."""
-        # Training on a dataset drops the scopes that an executor caches, hence a new one.
+        """The AUC on the held-out set, with the servers' current table rows."""
+        # Training on a dataset drops the scopes that an executor caches, so take a new executor.
         executor = paddle.static.Executor(paddle.CPUPlace())
         held_out = self._source.held_out
         with quiet():
@@ -111,7 +111,9 @@ class Trainer:
         return position
 
     def _save(self, position: Position) -> None:
-        """Every worker calls it: Fleet's own barriers hold them at the same step meanwhile."""
+        """Write a checkpoint if there is a directory for them. Every worker must call this, because
+        Fleet's barriers keep all workers at this step until it is written.
+        """
         if not self._checkpoints:
             return
         if self._rank == 0:
@@ -120,12 +122,14 @@ class Trainer:
             self._write_tables(Path())
 
     def _write_tables(self, directory: Path) -> None:
-        """Each server writes its shard of each table below the first worker's `directory`."""
+        """Make each server write its shard of each table below the first worker's `directory`."""
         with quiet():
             fleet.save_persistables(self._executor, str(directory), mode=0)
 
     def _save_model(self, directory: Path) -> None:
-        """Every worker calls it, but only the first one's `directory` counts; it is emptied."""
+        """Write the model. Every worker must call this, but only the first worker's `directory`
+        counts; what is in there is deleted first.
+        """
         if self._rank == 0:
             shutil.rmtree(directory, ignore_errors=True)
         with quiet():
@@ -147,15 +151,15 @@ class Trainer:
 
 
 def _gather(value: int) -> list[int]:
-    """The numbers that all workers pass; empty where Gloo does not connect them (withGloo: 0)."""
+    """The values of all workers; empty if Gloo does not connect them (withGloo: 0)."""
     with quiet():
         gathered = fleet.util.all_gather(value, "worker")
     return gathered if isinstance(gathered, list) else []
 
 
 def _shards(directory: Path) -> str:
-    """The files that each server wrote, as far as this process can see them; names identify the
-    server.
+    """How many bytes each server has written, as far as this process sees the files. Their names
+    contain the server's number.
     """
     written: dict[int, int] = {}
     for file in directory.glob("*/part-*"):

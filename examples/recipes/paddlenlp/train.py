@@ -1,8 +1,8 @@
-"""A small BERT, trained by PaddleNLP's Trainer, which goes on from the last whole checkpoint.
+"""A small BERT, trained by PaddleNLP's Trainer, which goes on from the last complete checkpoint.
 
-`python -m paddle.distributed.launch train.py --output_dir=/data/output ...` starts it in every pod;
-the arguments are the Trainer's own. The model is made from a config and the sentences on the spot,
-so nothing is fetched: put yours in their place.
+Every pod runs `python -m paddle.distributed.launch train.py --output_dir=/data/output ...`; the
+arguments are the Trainer's own. Model and sentences are made here, so that nothing has to be
+downloaded. Replace them by yours.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ CONFIG = BertConfig(
 
 
 class Sentences(Dataset):  # type: ignore[misc]
-    """Words at random; the label says whether the first one is of the vocabulary's first half."""
+    """Random words. The label is 1 if the first word is in the first half of the vocabulary."""
 
     def __len__(self) -> int:
         return 4096
@@ -36,10 +36,11 @@ class Sentences(Dataset):  # type: ignore[misc]
 
 
 def last_checkpoint(folder: Path) -> str | None:
-    """The newest checkpoint that is whole; None if there is none.
+    """The newest complete checkpoint; None if there is none.
 
-    A pod may be killed amid a write. `get_last_checkpoint` would return what is left of it, and the
-    Trainer would begin at step 0: it writes trainer_state.json after the weights.
+    A pod can be killed while it writes a checkpoint. `get_last_checkpoint` would return that one,
+    and the Trainer would begin at step 0. The Trainer writes trainer_state.json after the weights,
+    so a checkpoint that has this file is complete.
     """
     states = [
         each for each in folder.glob("checkpoint-*/trainer_state.json") if each.stat().st_size

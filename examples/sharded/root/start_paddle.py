@@ -1,9 +1,10 @@
 """Distributed training as a plain Kubernetes Job: does what the operator would do.
 
-Every pod of the Job is one node, with a parameter server and a trainer. It asks the API server for
-the Job's pods and waits until all of them run. Its trainer id is the place of its own address among
-the sorted addresses of all. Then it starts both programs with an environment made from that. Its
-service account must be allowed to list pods. Logs and models go to `output/` on the shared storage.
+Every pod of the Job is one node, with a parameter server and a trainer. The pod asks the API server
+for the Job's pods and waits until all of them run. Its trainer id is the index of its own address
+in the sorted list of all addresses. Then it starts server and trainer with these addresses in their
+environment. The pod's service account must be allowed to list pods. Logs and models go to `output/`
+on the shared storage.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ POLL_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Node:
-    """This pod among its peers; `job_uid` tells one run of the Job from the next."""
+    """This pod among its peers. `job_uid` is different if the Job is created again."""
 
     trainer_id: int
     addresses: list[str]
@@ -36,7 +37,7 @@ class Node:
 
 
 def main() -> None:
-    """Find the peers, start a server and a trainer, and end as the trainer does."""
+    """Find the peers, start a server and a trainer, and exit with the trainer's exit code."""
     job = Path(os.environ["JOB_PATH"], os.environ["JOB_NAME"])
     node = wait_for_peers(int(os.environ["CONF_PADDLE_GRADIENT_NUM"]))
     logs = job / "output" / f"node_{node.trainer_id}"
@@ -58,7 +59,7 @@ def main() -> None:
 
 
 def wait_for_peers(count: int) -> Node:
-    """Wait until `count` pods of the Job run; this pod among them."""
+    """Wait until `count` pods of the Job run; returns this pod among them."""
     own = socket.gethostbyname(socket.gethostname())
     while True:
         pods = running_pods()
@@ -83,7 +84,7 @@ def running_pods() -> list[dict[str, Any]]:
 
 
 def get(path: str) -> dict[str, Any]:
-    """From the API server, as the pod's service account."""
+    """Read this path of the API server with the pod's service account."""
     host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
     token = (ACCOUNT / "token").read_text()
     request = urllib.request.Request(
@@ -107,7 +108,7 @@ def start(role: str, node: Node, settings: dict[str, str], log: Path) -> subproc
 
 
 def environment(role: str, node: Node) -> dict[str, str]:
-    """The variables by which a program finds its peers; the operator sets all of them itself."""
+    """The variables by which a program finds its peers. In a PaddleJob the operator sets them."""
     server_port = int(os.environ["CONF_PADDLE_PORT"])
     trainer_port = server_port + int(os.environ["CONF_PADDLE_PORTS_NUM"])
     gloo_port = trainer_port + int(os.environ["CONF_PADDLE_PORTS_NUM_SPARSE"])
@@ -133,7 +134,7 @@ def join(addresses: list[str], port: int) -> str:
 
 
 def wait_for_trainers(node: Node, output: Path, logs: Path) -> None:
-    """Wait until every node's trainer has ended: they need this node's server until then."""
+    """Wait until every node's trainer has succeeded: they need this node's server until then."""
     mark = f".done-{node.job_uid}"
     (logs / mark).touch()
     while not all((output / f"node_{peer}" / mark).exists() for peer in range(len(node.addresses))):
