@@ -25,14 +25,11 @@ from localcluster.machine import clock
 from localcluster.machine.report import Report
 
 PROGRESS, QUICK_PROGRESS = (1000, 200, 6, 8.0), (60, 20, 1, 5.0)
-"""The running jobs, the jobs started in each turn, rounds, and seconds for which CPU at rest is
-measured."""
+"""The running jobs, the jobs of each burst, rounds, and seconds without new jobs before a burst."""
 
 
 def main() -> int:
-    """Measure every requested operator; returns 1 if `--check` found a figure out of bounds or a
-    measurement not finished.
-    """
+    """Measure every requested operator; returns 1 if `--check` finds anything broken."""
     arguments = _parse_arguments()
     if arguments.output is not None:
         arguments.output.mkdir(parents=True, exist_ok=True)

@@ -25,8 +25,8 @@ TIMEOUT_SECONDS = 60.0
 class _Etcd(http.client.HTTPConnection):
     """HTTP over etcd's socket.
 
-    The socket is reached through the working folder of the process, because its own path may be too
-    long.
+    The socket is reached through the working folder of the process, because its own path can be too
+    long for a socket's address.
     """
 
     def __init__(self, pid: int) -> None:

@@ -30,10 +30,7 @@ class JobWatch(Informer):
     def wait(
         self, names: Iterable[str], state: str, timeout_seconds: float, report: Report
     ) -> list[float]:
-        """Wait until all jobs have been in the state; returns when each was first seen in it.
-
-        Raises TimeoutError.
-        """
+        """Wait until all jobs were in the state; returns each one's time. Raises TimeoutError."""
         deadline = clock.monotonic() + timeout_seconds
         wanted = left = list(names)
         reported = clock.monotonic()

@@ -35,9 +35,7 @@ KINDS: Kinds = (
 
 @dataclass(frozen=True)
 class LockProfile:
-    """`held` is the share of the time in which a thread held the lock. `shares` divides that time
-    by purpose; their sum is 1.
-    """
+    """`held`: share of the time in which the lock was held; `shares`: parts of that by purpose."""
 
     held: float
     shares: dict[str, float]

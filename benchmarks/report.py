@@ -220,7 +220,7 @@ def _side_by_side(run: Run) -> list[str]:
         return []
     first, jobs = turns[0], turns[0].bursts[0].jobs
     words = (
-        "The operators take turns on one control plane. The rows “all” show the mean rate, the"
+        "The operators take turns on one control plane. The rows `all` show the mean rate, the"
         " highest memory, and the median of everything else. The last column is the rate of"
         f" {first.operator} divided by that of the row's operator."
     )

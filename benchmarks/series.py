@@ -215,10 +215,7 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
 def _measure_bursts(
     site: Site, operator: Operator, family: Family, sizes: Sizes, jobs: int
 ) -> RatedBurst:
-    """Run all bursts of one size, with their floors.
-
-    A series' first burst also waits for the operator's cleanup, to count the requests for that.
-    """
+    """Run all bursts of one size, and floors. A series' first burst waits for the cleanup, too."""
     writes, is_first = operator.adapter.writes, jobs == next(iter(sizes.bursts))
     with_matched = is_first and sizes.is_full and writes != DEFAULT_WRITES
     floors, bursts, matched = [_measure_floor(site, family, jobs, "0")], [], []

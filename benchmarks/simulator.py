@@ -65,9 +65,7 @@ def _serving(training_log: Path) -> list[str]:
 
 
 def build_nodes() -> list[Raw]:
-    """The simulator's nodes, without limits in practice. They are few, because each costs the
-    scheduler time.
-    """
+    """The nodes for the simulator: only a few large ones, because each costs the scheduler time."""
     size = {"cpu": "1000000", "memory": "1000Ti", "pods": str(PODS_PER_NODE)}
     return [
         {

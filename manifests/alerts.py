@@ -1,8 +1,7 @@
 """The alerts, one by one: the only place where they are listed.
 
-Queries select no Prometheus job by name. They aggregate by the labels `namespace` and `job` of a
-target, so that metrics of two operators are not mixed. If all replicas report the same metric, the
-highest value counts.
+Queries select no Prometheus job by name. They aggregate by the target labels `namespace` and `job`,
+so that two operators do not mix. Of a metric that all replicas report, they take the highest value.
 """
 
 from collections.abc import Mapping
@@ -298,10 +297,7 @@ def _rule(alert: Alert, scale: float, limit: str) -> Raw:
 
 
 def _query(alert: Alert, scale: float, limit: str) -> str:
-    """The query with its limit and its durations filled in.
-
-    Between square brackets a duration has a unit, as in `[5m]`; elsewhere it is in seconds.
-    """
+    """The query with limit and durations: in square brackets with a unit, elsewhere in seconds."""
     query = alert.query.replace("{limit}", limit)
     for name, seconds in alert.spans:
         query = query.replace(f"[{{{name}}}]", f"[{duration(seconds * scale)}]")

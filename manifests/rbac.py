@@ -74,8 +74,8 @@ USER_ROLES: dict[str, tuple[Table, tuple[str, ...]]] = {
     "jobs-view": (VIEW_RULES, ("view",)),
     "jobs-edit": (EDIT_RULES, ("edit", "admin")),
 }
-"""Name, rules, and the default roles of Kubernetes that include them. Who creates a job creates
-pods, and `edit` allows that anyway."""
+"""Name, rules, and the default roles of Kubernetes that include them. A user who creates a job
+creates pods, and `edit` allows that anyway."""
 AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
 
 

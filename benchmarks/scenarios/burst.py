@@ -63,7 +63,7 @@ def measure_burst(
 ) -> Burst:
     """Start the operator, create this number of jobs at once, and end their workers when all run.
 
-    The jobs stay. `with_cleanup` waits until the operator has deleted their pods.
+    The jobs stay. `with_cleanup` counts the requests of the operator's cleanup, too.
     """
     site.report(f"burst: {jobs} jobs of {SERVERS} + {WORKERS}")
     with working_operator(site, operator, prefix) as running:

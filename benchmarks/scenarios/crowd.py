@@ -60,9 +60,7 @@ class Crowd:
 def measure_crowd(
     site: Site, operator: Operator, finished: int, running: int, rest_seconds: float
 ) -> Crowd:
-    """Measure a crowd. This must be a site's last scenario, because it stops parts of the control
-    plane.
-    """
+    """Measure a crowd; a site's last scenario, because it stops parts of the control plane."""
     site.report(f"crowd: {finished} finished and {running} running jobs")
     samples, alone_mb = _make_samples(site, operator)
     site.freeze()

@@ -1,5 +1,4 @@
-"""Progress: what the flag --progress costs if many jobs run. Operators with and without it take
-turns.
+"""Progress: what --progress costs if many jobs run; operators with and without it take turns.
 
 The running jobs are copies in etcd. The node simulator serves one file as the log of all pods; it
 gets a new line each second.
@@ -47,19 +46,13 @@ class Rest:
     status_writes: int
 
     def read_ms(self, cpu_share: float) -> float:
-        """CPU per read, above `cpu_share`, the share of a core that an operator without --progress
-        uses.
-        """
+        """CPU per read, less the share of a core that an operator without --progress uses."""
         return (self.cpu_seconds - cpu_share * self.seconds) * 1000 / self.reads
 
 
 @dataclass(frozen=True)
 class Turn:
-    """Periods without a new job, and then a burst.
-
-    `resident_mb` is the memory in MiB before the burst, `peak_mb` the highest until its end.
-    `cpu_ms_per_job` is the operator's CPU per start.
-    """
+    """Periods without new jobs, and then a burst. Memory in MiB, CPU in milliseconds per start."""
 
     rests: tuple[Rest, ...]
     jobs_per_second: float

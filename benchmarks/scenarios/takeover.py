@@ -17,19 +17,14 @@ IDLE_SHARE = 0.1
 
 @dataclass(frozen=True)
 class TakeOver:
-    """Seconds from the signal until the successor has given a new job, which is created when the
-    leader has ended, its first state.
-    """
+    """Seconds from the signal until the successor gives a job, created later, its first state."""
 
     terminated_seconds: float
     killed_seconds: float | None
 
 
 def measure_takeover(site: Site, operator: Operator, with_kill: bool) -> TakeOver | None:
-    """Measure both take-overs, the one by SIGKILL only `with_kill`.
-
-    None for an operator that is not known to elect a leader.
-    """
+    """Measure it, by SIGKILL only `with_kill`; None if the operator elects no leader."""
     if not operator.elects:
         return None
     terminated = _measure(site, operator, signal.SIGTERM)

@@ -61,11 +61,7 @@ def describe(role_maker: Any) -> dict[str, Any]:
 
 
 def greet(endpoint: str) -> None:
-    """Connect, and check that the process there answers with this endpoint.
-
-    Tries again for CONNECT_SECONDS, because that process perhaps does not listen yet. Exits if it
-    does not answer, or answers with another endpoint.
-    """
+    """Connect, and exit if that fails for CONNECT_SECONDS or the answer is another endpoint."""
     host, port = endpoint.split(":")
     deadline = time.monotonic() + CONNECT_SECONDS
     while True:

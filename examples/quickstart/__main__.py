@@ -77,10 +77,7 @@ def run(file: Path, timeout_seconds: float, images: Sequence[Path] = ()) -> int:
 
 
 def read_documents(file: Path) -> list[dict[str, Any]]:
-    """The YAML documents in the file, without those that are no objects.
-
-    Raises LocalClusterError if the file cannot be read.
-    """
+    """The file's documents that are mappings; raises LocalClusterError if it cannot be read."""
     try:
         documents = list(yaml.safe_load_all(file.read_text()))
     except (OSError, ValueError, yaml.YAMLError) as error:

@@ -20,7 +20,7 @@ MODEL = re.compile(r"model saved in (\S+?):? ")
 
 
 class Follower:
-    """Follows one job. Its own thread prints the log; a lock keeps table and log lines apart."""
+    """Follows one job. A second thread prints the log; a lock keeps table and log lines apart."""
 
     def __init__(self, cluster: Cluster, namespace: str, name: str) -> None:
         self._cluster = cluster
@@ -31,10 +31,7 @@ class Follower:
         self._table = ""
 
     def follow(self, timeout_seconds: float) -> int:
-        """Wait for the job's end; returns 0 if it completed, and 1 if it failed or took too long.
-
-        Raises if a component of the cluster ends.
-        """
+        """Wait for the job's end; 0 if it completed, else 1. Raises if a cluster component ends."""
         deadline = time.monotonic() + timeout_seconds
         pods: list[Raw] = []
         logs = threading.Thread(target=self._stream_log, name="log", daemon=True)
@@ -109,7 +106,7 @@ class Follower:
         return 0
 
     def _on_host(self, job: Raw, path: str) -> str:
-        """The path on the node of a path in worker 0's container, or words if it is not there."""
+        """The path on the node of a path in worker 0's container, if that is on a host path."""
         spec = job["spec"]["worker"]["template"]["spec"]
         paths = {v["name"]: v.get("hostPath", {}).get("path") for v in spec.get("volumes") or ()}
         for mount in spec["containers"][0].get("volumeMounts") or ():

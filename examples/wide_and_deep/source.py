@@ -1,8 +1,7 @@
 """Where a worker's samples come from: a directory of click logs, or a generator with a seed.
 
-In both cases an epoch is divided into parts, and a worker trains on one part per step. All workers
-take the same number of steps, because they wait for each other at checkpoints. A worker with fewer
-parts does nothing in the last steps.
+Either way an epoch is cut into parts, and a worker trains on one part per step. All workers take
+the same number of steps, because they meet at checkpoints; one with fewer parts idles at the end.
 """
 
 from __future__ import annotations
@@ -30,9 +29,7 @@ class Source(Protocol):
 
 
 def find_source(settings: Settings, rank: int, scratch: Path) -> Source:
-    """The worker's source: the files in `data_dir` if HELD_OUT_FILE is among them, else parts that
-    are generated in `scratch`.
-    """
+    """The worker's source: files if `data_dir` has a HELD_OUT_FILE, else generated parts."""
     if (settings.data_dir / HELD_OUT_FILE).exists():
         return Files(settings, rank)
     return Synthetic(settings, rank, scratch)
@@ -69,9 +66,7 @@ class Synthetic:
 
 
 class Files:
-    """The files in `<rank>/` if there is such a directory for every shard; otherwise every
-    `shards`-th file, beginning with the worker's rank.
-    """
+    """The files in `<rank>/` if every shard has such a directory, else every `shards`-th file."""
 
     def __init__(self, settings: Settings, rank: int) -> None:
         directory = settings.data_dir

@@ -111,9 +111,7 @@ class Trainer:
         return position
 
     def _save(self, position: Position) -> None:
-        """Write a checkpoint if there is a directory for them. Every worker must call this, because
-        Fleet's barriers keep all workers at this step until it is written.
-        """
+        """Write a checkpoint. Every worker must call this, because Fleet waits for all of them."""
         if not self._checkpoints:
             return
         if self._rank == 0:
@@ -127,9 +125,7 @@ class Trainer:
             fleet.save_persistables(self._executor, str(directory), mode=0)
 
     def _save_model(self, directory: Path) -> None:
-        """Write the model. Every worker must call this, but only the first worker's `directory`
-        counts; what is in there is deleted first.
-        """
+        """Replace the model in the first worker's `directory`. Every worker must call this."""
         if self._rank == 0:
             shutil.rmtree(directory, ignore_errors=True)
         with quiet():

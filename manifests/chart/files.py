@@ -100,10 +100,7 @@ def _schema() -> Raw:
 
 
 def _crd_template() -> str:
-    """The CRD, with a place for the metadata that the release adds.
-
-    Raises ValueError if the CRD contains `{{`, which Helm would evaluate.
-    """
+    """The CRD, with a place for the release's metadata. Raises ValueError if it contains `{{`."""
     bare = build_crd()
     for marks in ("labels", "annotations"):  # the release's own include these
         del bare["metadata"][marks]

@@ -54,10 +54,7 @@ def listed(item: Raw) -> Raw:
 
 
 def pod_schema(*path: str) -> Raw:
-    """Kubernetes' own schema of a field of a pod's spec as JSON Schema, with closed objects.
-
-    In the path, `*` means the items of a list.
-    """
+    """Kubernetes' own schema of a field of a pod's spec; `*` in the path means a list's items."""
     schema = json.loads(POD_TEMPLATE.read_text())["schema"]["properties"]["spec"]
     for name in path:
         schema = schema["items"] if name == "*" else schema["properties"][name]
@@ -71,10 +68,7 @@ def probe(**more: Raw) -> Raw:
 
 
 def _close(schema: Raw) -> Raw:
-    """A structural schema as JSON Schema, with closed objects.
-
-    A field that preserves unknown fields is taken for a quantity.
-    """
+    """A structural schema as closed JSON Schema. What allows unknown fields becomes a quantity."""
     if "x-kubernetes-preserve-unknown-fields" in schema:
         return QUANTITY
     if "x-kubernetes-int-or-string" in schema:
