@@ -32,7 +32,7 @@ def cpu_seconds_of_threads(pid: int) -> dict[str, float]:
 
 
 def memory_mb(pid: int, field: str) -> float:
-    """Memory of the process and its children in MiB: RESIDENT now, or PEAK so far."""
+    """Memory of the process and its children in MiB: RESIDENT now, or the sum of the PEAKs."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     kilobytes = dict(line.split(":", 1) for line in lines)[field].split()[0]
     return int(kilobytes) / 1024 + sum(memory_mb(child, field) for child in _children(pid))

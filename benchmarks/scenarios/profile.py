@@ -33,7 +33,7 @@ KINDS: pprof.Kinds = (
 
 @dataclass(frozen=True)
 class Profile:
-    """Shares of the API server's CPU by purpose, and of the operator's if py-spy can read it."""
+    """Shares of the API server's CPU by purpose; `operator` is None if py-spy cannot read it."""
 
     server: dict[str, float]
     operator: pyspy.LockProfile | None

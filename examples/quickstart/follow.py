@@ -138,7 +138,7 @@ class Follower:
 
 
 def render(job: Raw, pods: list[Raw]) -> str:
-    """The table of a job and its pods, as kubectl would show them."""
+    """The table of a job and its pods: phase and ready pods, then each pod's state and address."""
     status = job.get("status") or {}
     ready = [f"{role} {status[role]['ready']}" for role in ("ps", "worker") if role in status]
     head = " ".join([job["metadata"]["name"], status.get("phase", "-"), *ready])

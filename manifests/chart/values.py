@@ -1,4 +1,4 @@
-"""The chart's values, one by one: the only place where they are listed."""
+"""The chart's values. flags.py adds those of the operator's flags, pod.py those of its pods."""
 
 from api.objects import Raw
 from controller.options import MAX_READS
@@ -49,7 +49,7 @@ REPOSITORY, _, TAG = IMAGE.partition(":")
 
 
 def monitor(name: str, what: str) -> Section:
-    """A ServiceMonitor or PodMonitor."""
+    """The values of a ServiceMonitor or PodMonitor."""
     return Section(
         name,
         f"{what} of the Prometheus operator.",
