@@ -1,9 +1,9 @@
 """Which job an object belongs to: one rule for the store, the applier and the decisions.
 
 Anyone who can create an object can write its owner references, and the API server does not check
-them. So a UID alone proves nothing: with it, a user could give children to a job in another
-namespace. An object is a job's child only if it is in the job's namespace and its controller
-reference has the job's API version, kind, name and UID.
+that the owner exists or agrees. So a UID alone proves nothing: with the UID of a job in another
+namespace, a user could give that job children. An object is a job's child only if it is in the
+job's namespace and its controller reference has the job's API version, kind, name and UID.
 """
 
 from typing import NamedTuple

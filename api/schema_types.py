@@ -69,7 +69,7 @@ def a_map(description: str, values: Raw) -> Raw:
 
 
 def typed_field(schema: Raw, default: Any = "") -> Any:
-    """A dataclass field with its schema, and the value that it has if the JSON lacks it."""
+    """A dataclass field: its schema, and its value if the JSON does not have the field."""
     return field(default=default, metadata=schema)
 
 

@@ -172,7 +172,7 @@ class JobStatus:
     )
     start_time: str = time_field("When the job started, or was last resumed.")
     completion_time: str = time_field("When the job ended, well or not.")
-    replicas: int = count_field("The pods that count for the scale subresource: the workers.")
+    replicas: int = count_field("The number of workers, for the scale subresource.")
     selector: str = text_field("The label selector of the workers, for the scale subresource.")
     roles: dict[Role, RoleStatus] = field(default_factory=dict)
     attempt: int = count_field(

@@ -23,7 +23,9 @@ PORT_MESSAGE = (
     f"must be a literal port from 1 to {MAX_PORT}: it becomes the first of the {PORTS_PER_POD} "
     "ports of every pod of the job"
 )
-SAME_PORT_MESSAGE = "must be the same in the trainer containers of all roles, or in none"
+SAME_PORT_MESSAGE = (
+    "must be the same in the trainer containers of all roles, or be set in none of them"
+)
 CONTAINER_MESSAGE = "is the name of no container or init container of any role"
 
 

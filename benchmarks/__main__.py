@@ -112,7 +112,7 @@ def _parse_arguments() -> argparse.Namespace:
     add("--output", type=Path, metavar="FOLDER", help="where to write the results")
     arguments = parser.parse_args()
     if arguments.only_others and not arguments.operator + arguments.peer:
-        parser.error("--only-others names no other operator: use --operator or --peer")
+        parser.error("--only-others needs another operator: name it with --operator or --peer")
     if arguments.only_others and (arguments.against or arguments.check):
         parser.error("--check and --against need the operator that --only-others leaves out")
     if arguments.against and arguments.check:

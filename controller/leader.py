@@ -41,9 +41,9 @@ MAX_TRANSITIONS = 2**31 - 1
 STANDBY_PERIOD_SECONDS = 1.0
 """How often a standby reads the lease; it acquires a released one at the next read."""
 PATIENCE_MARGIN_SECONDS = 2.0
-"""A lease counts as expired this much before its duration is over. A standby sees a renewal up to
-a period late, and must still lead within that duration after the leader was killed. A leader that
-cannot renew has stopped writing before.
+"""A standby takes a lease this much before its duration is over, because it sees a renewal up to a
+period late and must lead within that duration after a leader was killed. A leader that cannot renew
+the lease has stopped writing by then.
 """
 REQUEST_TIMEOUT_SECONDS = 3.0
 """The timeout of a request. After one that hangs, there is time for another before the deadline."""

@@ -223,7 +223,7 @@ def _down(options: argparse.Namespace) -> int:
 def _add_image(options: argparse.Namespace) -> int:
     name, folder = options.image
     file = ownimages.add(options.name, name, folder, options.requirements, _tell)
-    _tell(f"{name} stands for {folder.absolute()} from the next pull on: see {file}")
+    _tell(f"from the next pull on, the image {name} is the folder {folder.absolute()}: see {file}")
     return 0
 
 

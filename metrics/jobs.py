@@ -61,9 +61,9 @@ class JobMetrics:
         text = "Attempts after the first"
         self._restarted = counter("paddlejob_restarted_total", text, by_reason)
         self._failed = counter("paddlejob_failed_total", "Jobs that failed", by_reason)
-        text = "Time without training after attempts ended"
+        text = "Seconds without training"
         self._lost = counter("paddlejob_lost_seconds_total", text, by_reason)
-        text = f"{text}, times the accelerators that the jobs ask for"
+        text = f"{text}, multiplied by the accelerators of the jobs"
         self._lost_gpus = counter("paddlejob_lost_gpu_seconds_total", text, by_reason)
         self._seconds = {
             kind: Histogram(

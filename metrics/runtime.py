@@ -56,9 +56,9 @@ class ReconcileMetrics:
         """A worker begins a reconcile."""
         self.set_workers = make(Gauge, "max_concurrent_reconciles", "Worker threads").set
         """How many worker threads there are."""
-        text = "Failures that no retry can fix"
+        text = "Reconciles in which the API server refused to create or delete an object"
         self.refused = make(Counter, "terminal_reconcile_errors_total", text).inc
-        """Call this when the API server refuses a child and no retry can help."""
+        """The API server has refused to create or delete a child."""
         text = "Reconciles ended by an unexpected exception"
         self.panicked = make(Counter, "reconcile_panics_total", text).inc
         """A reconcile raised an unexpected exception."""

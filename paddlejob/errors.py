@@ -22,7 +22,7 @@ class PaddleJobError(Exception):
 
 
 class NoCluster(PaddleJobError):
-    """No kubeconfig names a cluster, or the cluster does not answer."""
+    """No kubeconfig names a cluster, or the cluster does not answer or cannot handle requests."""
 
 
 class NoOperator(PaddleJobError):

@@ -116,7 +116,7 @@ def _refuse_kind(function: Callable[..., Any]) -> FunctionType:
         "is built in, and has no source to send": inspect.isbuiltin(plain),
         "is an object that can be called, and has no source to send": not inspect.isfunction(plain),
         "is a lambda: give it a name with def": name == "<lambda>",
-        f"is a closure, which uses {names} of the function around it: pass them as args": names,
+        f"is a closure, which uses {names} of its outer function: pass such values as args": names,
         f"is defined inside of {'.'.join(around[:1])}: define it at the top": "<locals>" in around,
         f"is a method of {'.'.join(around)}: define it at the top": around,
         LATER: code and code.co_flags & IS_LATER,

@@ -31,7 +31,7 @@ class FollowedLog:
         self.pod_uid, self.attempt = pod_uid, attempt
         self._known = known if known.attempt == attempt else TrainingProgress()
         self._pause = parse_time(self._known.quiet_until)
-        """The announced end of a silence, as in the status, so by the API server's clock."""
+        """The end of the announced pause, by the API server's clock, as in the status."""
         self.lines = MAX_LINES
         """How many lines to ask for."""
         self.reading: Reading | None = None

@@ -254,7 +254,7 @@ class LogReader:
         self.record(job, EmitEvent("Warning", Reason.LOG_NOT_READ, message))
 
     def _read_tails(self, target: Target) -> Iterator[Tail]:
-        """The last line of each of the first workers, to show which one fell silent first."""
+        """The last lines of workers 0 to 15: their times show which worker fell silent first."""
         for index in range(MAX_TAILS):
             name = pod_name(target.owner.key.name, Role.WORKER, index)
             pod = self._pod(target.owner, target.log.attempt, name)

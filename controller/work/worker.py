@@ -155,7 +155,7 @@ class Worker:
         return replace(filing, rest_seconds=_rest(plan, result, decided - started))
 
     def _decide(self, key: Key, family: Family, is_report: bool = False) -> Plan:
-        """The plan for what is observed of the job. A report ignores that other jobs wait."""
+        """The plan for what is observed. A report of failures ignores that other jobs wait."""
         now, observed = self.clock.now(), self.observer.observe(key, family)
         if is_report:
             observed = replace(observed, is_backlogged=False)

@@ -76,7 +76,7 @@ class WorkQueue:
         self._waiting: dict[Key, float] = {}
         """The keys in _turns, and since when they wait for a worker."""
         self._working: dict[Key, float] = {}
-        """Keys that workers have, and since when. None of them is in _waiting."""
+        """The keys that workers handle, and since when. None of them is in _waiting."""
         self._again: set[Key] = set()
         """Keys that were added while a worker had them."""
         self._resting: OrderedDict[Key, float] = OrderedDict()
@@ -90,8 +90,8 @@ class WorkQueue:
         most are, they are removed, because each pass of a job with a deadline leaves one behind.
         """
         self._timekeeper: object | None = None
-        """A mark of the worker that wakes for the next timer, like the leader in Java's DelayQueue;
-        None if there is none: then the next worker that waits sets its mark.
+        """The mark of the worker that sleeps until the next timer, like the leader in Java's
+        DelayQueue. If it is None, the next idle worker sets its mark.
         """
         self._backlogged: TTLCache[str, bool] = TTLCache(
             _MAX_NAMESPACES, BACKLOG_LASTS_SECONDS, timer=clock.monotonic

@@ -1,7 +1,8 @@
 """Where a worker's samples come from: a directory of click logs, or a generator with a seed.
 
-Either way an epoch is cut into parts, and a worker trains on one part per step. All workers take
-the same number of steps, because they meet at checkpoints; one with fewer parts idles at the end.
+Either way an epoch is cut into parts. A step is the training on one part, of many batches. All
+workers take the same number of steps, because they meet at checkpoints; one with fewer parts idles
+at the end.
 """
 
 from __future__ import annotations

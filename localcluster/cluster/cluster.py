@@ -3,8 +3,8 @@
     with Cluster(ClusterConfig(nodes=1)) as cluster:
         print(cluster.kubectl("get", "nodes").stdout)
 
-No process of a cluster outlives the process that started it. Only one thread at a time can use a
-cluster, except `kubectl` and `client`, which any thread can use.
+No process of a cluster outlives the process that started it. Use a cluster from one thread at a
+time; only `kubectl` and `client` are thread-safe.
 """
 
 import os

@@ -43,7 +43,7 @@ def kubeconfig_of(name: str) -> Path:
     """The kubeconfig of a running cluster. Raises LocalClusterError if it is not ready."""
     if running_pid(name) is None:
         raise LocalClusterError(
-            f"no cluster {name} is running; start it: python -m localcluster up"
+            f"no cluster {name} is running; start it: python -m localcluster up --name {name}"
         )
     if not _is_ready(name):
         raise LocalClusterError(f"cluster {name} is starting, or ending: try again in a moment")

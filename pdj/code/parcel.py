@@ -50,7 +50,7 @@ class Parcel:
         return Bundle(archive, content, place, self.index_url)
 
     def _read(self, names: Container[str]) -> tuple[bytes, str]:
-        """The requirements, and their path in a pod if they are a file of the folder, otherwise "".
+        """The requirements, and their path in a pod if they are one of the files sent, else "".
         pip reads the file at its path, because its lines can name other files of the folder.
         """
         file = self.requirements

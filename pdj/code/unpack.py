@@ -55,7 +55,7 @@ def check(members: List[tarfile.TarInfo]) -> None:  # noqa: UP006
 
 
 def leads_out(path: str) -> bool:
-    """Whether a path, without following links, leads outside or is longer than Linux allows."""
+    """Whether a path leads out of its folder (links aside) or is longer than Linux allows."""
     if len(path) >= MAX_PATH or os.path.isabs(path):
         return True
     return os.path.normpath(path).split("/")[0] == ".."

@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{kind}", type=_pairs, default={}, metavar="K=V,...", help=help_)
     parser.add_argument("--backoff-limit", type=natural, help="how many restarts after failures")
     parser.add_argument("--intranet", choices=[str(each) for each in Intranet])
-    clean = "when pods are deleted (Never: their logs stay)"
+    clean = "which pods are deleted when the job ends (Never: none, so logs stay)"
     parser.add_argument("--clean-pod-policy", choices=list(map(str, CleanPodPolicy)), help=clean)
     parser.add_argument(
         "--set", action="append", default=[], metavar="PATH=VALUE", help="change a field of the job"

@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-A", "--all-namespaces", action="store_true", help="the jobs of all namespaces"
     )
-    parser.add_argument("--port", type=_port, help="port on this machine; 0: any free one")
+    parser.add_argument("--port", type=_port, help="port on this machine; 0: any free port")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
 
 

@@ -58,7 +58,9 @@ def _advice(document: Document, rule: str, place: Place, message: str) -> Advice
 def _no_resources(part: Part) -> Found:
     resources = part.trainer.get("resources") or {}
     if not resources.get("requests") and not resources.get("limits"):
-        message = "the trainer asks for no resources: it can get a full node, and is evicted first"
+        message = (
+            "the trainer asks for no resources: it can be put on a full node, and is evicted first"
+        )
         yield part.trainer_place, message
 
 

@@ -68,7 +68,7 @@ SILENT = Text(
     Who.USER,
 )
 FORMING = Text(
-    "Every pod runs, but the launchers form their group again and again, without a step.",
+    "Every pod runs, but the launchers form their group again and again, and nothing is trained.",
     "Find in the log (`kubectl pdj logs`) why the group ends each time: a program fails, or the "
     "others cannot reach a worker. Then begin a new attempt with `kubectl pdj restart`.",
     Who.USER,
@@ -87,7 +87,7 @@ PROGRESS = {
     "quiet": "a pause until {} was announced",
     "output": "last output {} ago",
     "ahead": "last output {} in the future: the node's clock is ahead",
-    "forming": "the launchers form their group again and again, without a step",
+    "forming": "the launchers form their group again and again, and nothing is trained",
     "first": "{} fell silent first, at {}; the others wrote until {}",
 }
 LABELS = {

@@ -130,7 +130,7 @@ ENGLISH_REASONS: Texts = {
     Reason.QUEUE_UNAVAILABLE: Text(
         "The job has a queue's label, but Kueue is not installed, or the operator has no right to "
         "Workloads.",
-        "Have Kueue installed or the right granted, or remove the queue's label from the job.",
+        "Have Kueue installed, or the operator's right granted; or remove the queue's label.",
         Who.ADMIN,
     ),
     Reason.EVICTED: Text(

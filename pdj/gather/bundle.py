@@ -50,7 +50,7 @@ def collect(client: Client, picture: JobPicture, with_env: bool) -> Iterator[Fil
 
 
 def redact(obj: Any) -> Any:
-    """A copy without the values of variables and probes' headers, and without APPLIED."""
+    """A copy without APPLIED, with "(redacted)" for the values of variables and HTTP headers."""
     if isinstance(obj, list):
         return [redact(each) for each in obj]
     if not isinstance(obj, dict):

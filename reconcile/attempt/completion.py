@@ -57,8 +57,8 @@ def find_untrained(view: View) -> Incident | None:
     if together >= least:
         return None
     message = (
-        f"{ended[0].name} exited 0 without training: it waited for its peers, but only {together} "
-        f"of at least {least} workers were there"
+        f"{ended[0].name} exited 0 without training: it waited for its peers, but of at least "
+        f"{least} workers only {together} ran"
     )
     return Incident(Reason.ELASTIC_UNTRAINED, message, is_charged=False)
 

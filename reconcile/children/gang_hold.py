@@ -83,11 +83,7 @@ def _unplaced(view: View, gang: Gang) -> Hold | None:
 
 
 def _waited_seconds(view: View) -> float:
-    """Seconds since the operator wrote the job's start.
-
-    The job's creation time would be wrong: an operator that starts later has not looked for a
-    PodGroup yet.
-    """
+    """Seconds since the start in status, which is the creation if the first status came late."""
     started = parse_time(view.job.status.start_time)
     return (view.now - started).total_seconds() if started else 0.0
 

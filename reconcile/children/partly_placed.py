@@ -10,7 +10,7 @@ If a pod has an error of its own, such as a wrong image, that error is reported 
 grace period would never begin while the job reports a lack of nodes.
 
 Jobs with gang scheduling are left to their scheduler. Elastic jobs train with the workers that are
-placed, and jobs whose programs have started, as `intranet: Service` allows, keep their pods, too.
+placed, and keep their pods. So do jobs one of whose programs has started.
 """
 
 import hashlib

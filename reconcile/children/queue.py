@@ -29,6 +29,8 @@ NEXT_STEPS = {
     "OnHold": "have the queue's stopPolicy lifted",
     "PendingDelayedTopologyRequests": "nothing; Kueue is choosing the nodes",
     "PendingEvaluation": "nothing; Kueue is about to decide",
+    "AdmissionGated": "have kueue.x-k8s.io/admission-gated-by removed from its Workload",
+    "PreemptionGated": "nothing; a preemption gate of its Workload is closed",
     "Pending": "wait for quota, or ask for less",
     "UnsatisfiedAdmissionChecks": "wait for the admission checks of the queue",
     "UnsatisfiedChecks": "wait for the admission checks of the queue",

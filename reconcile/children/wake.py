@@ -5,8 +5,8 @@ annotations change (`podsDifferSemantically` in its config.go). So each waiting 
 annotation. As the kubelet can see the ConfigMap later than we do, a pod that still waits gets
 another one. This does no harm to a pod that waits for something else, such as a Secret.
 
-If a container cannot start after the pod's init containers, the kubelet reports this only when it
-tries again. So a pod whose init containers ended a while ago is annotated once in any case.
+After a pod's init containers, its status says PodInitializing until the kubelet tries again, so we
+cannot see that the trainer waits. Such a pod is annotated once, two seconds after they ended.
 """
 
 import re
@@ -30,7 +30,7 @@ _VALUE = re.compile(r"attempt=\d+,call=(\d),at=(\S+Z)")
 
 
 def wake_patches(view: View) -> tuple[Patch, ...]:
-    """The patches that annotate the pods to wake now."""
+    """The patches for the pods whose annotation is due now."""
     return tuple(_call(view, pod, number) for pod, number, left in _calls(view) if left <= 0)
 
 

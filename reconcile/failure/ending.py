@@ -20,9 +20,9 @@ _RUNTIME_WORDS = "start container process: "
 
 
 def describe_end(view: View, pod: PodView, others: int = 0) -> str:
-    """One sentence: which pod, on which node, how it ended, how many followed, and why."""
+    """One sentence: which pod, on which node, how it ended, how many others failed, and why."""
     where = f" on {pod.node}" if pod.node else ""
-    followed = f", and {others} other{'s' * (others > 1)} failed after it" if others else ""
+    followed = f", and {others} other{'s' * (others > 1)} failed, too" if others else ""
     if pod.end is None:
         status: Raw = pod.raw.get("status") or {}
         reason = status.get("reason") or "unknown"

@@ -110,7 +110,7 @@ class PodView:
 
     @property
     def has_lost_node(self) -> bool:
-        """Whether it was ended because its node is gone or does not respond."""
+        """Whether the loss of its node ended it; a NoExecute taint looks the same."""
         condition = condition_of(self.raw, DISRUPTION_TARGET) or {}
         status = self.raw.get("status") or {}
         return condition.get("reason") in LOST_NODE_REASONS or status.get("reason") == "NodeLost"

@@ -98,13 +98,14 @@ def _make_room(view: View, pod: PodView, text: str) -> str:
     asked = [f"{each} {amount}" for each in wanted if (amount := _asked(pod_spec, each))]
     if not asked:
         return "compare selectors, affinity and tolerations with the nodes, or wait for one"
+    asks = f"each {pod.role} pod asks for"
     for device, number, most in too_many_devices(pod_spec, view.observed.most_devices):
         if device in wanted:
             return (
-                f"each pod asks for {device} {number}, but no node of the cluster has more than "
-                f"{most}: ask for less, or add larger nodes"
+                f"{asks} {device} {number}, but no node of the cluster has more than {most}: "
+                "ask for less, or add larger nodes"
             )
-    return f"each pod asks for {', '.join(asked)}: ask for less, or wait for room"
+    return f"{asks} {', '.join(asked)}: ask for less, or wait for room"
 
 
 def _asked(pod_spec: Raw, resource: str) -> str:

@@ -64,7 +64,7 @@ _OBITUARY = re.compile(
     r"|Illegal instruction|Floating point exception)(?: +\(core dumped\))?(?:  .*)?$"
     r"|.*\bDataLoader \d+ workers exit unexpectedly"
 )
-"""A shell's message about a process that a signal ended; PaddlePaddle's about a data reader."""
+"""A shell's message about a process that a signal ended; PaddlePaddle's, about a DataLoader's."""
 _NO_ERROR = re.compile(
     r"[Ww]arning|\bWARN|\b(?:INFO|DEBUG)\b|^[IW]\d{4} |\b(?:0|no) (?:errors|failures)\b"
     r"|[Ee]rror(?: rate)?\s*[=:]?\s*\d*\.\d"

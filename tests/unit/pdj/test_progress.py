@@ -182,7 +182,7 @@ ODD: dict[str, tuple[bytes | Exception, str]] = {
     "forms-again-and-again": (
         log(*((i, FORMING) for i in range(98))),
         "no step in the last lines  last output 3s ago  "
-        "the launchers form their group again and again, without a step",
+        "the launchers form their group again and again, and nothing is trained",
     ),
     "pause": (
         log((40, "paddlejob: step=7 quiet=600")),

@@ -73,7 +73,7 @@ def test_others_are_counted_and_the_record_is_the_culprits():
     )
     incident = incident_of(view)
     assert incident.message == (
-        "train-worker-0 on node-1 exited with code 1, and 3 others failed after it: "
+        "train-worker-0 on node-1 exited with code 1, and 3 others failed, too: "
         "ValueError: bad batch 17"
     )
     record = build_failure(view, incident)

@@ -160,8 +160,8 @@ def test_a_pod_that_its_node_ended_has_the_nodes_words():
 
 @pytest.mark.parametrize(
     ("others", "text"),
-    [(0, "code 1: boom"), (1, "code 1, and 1 other failed after it: boom"),
-     (3, "code 1, and 3 others failed after it: boom")],
+    [(0, "code 1: boom"), (1, "code 1, and 1 other failed, too: boom"),
+     (3, "code 1, and 3 others failed, too: boom")],
 )  # fmt: skip
 def test_those_that_failed_after_it_are_counted(others, text):
     view = view_of(JOB, a_pod(JOB).ended(1, message="boom"))
