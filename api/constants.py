@@ -265,6 +265,6 @@ PORTS_PER_POD: Final = 20
 MAX_ENV_VALUE_BYTES: Final = 131_000
 """A little below Linux's limit of 131,072 bytes for a variable's name and value together."""
 MAX_REPLICAS: Final = 10_000
-"""The most pods of a job, over all roles."""
+"""The largest number of pods in a job, of all roles together."""
 MAX_CHILD_NAME: Final = 63
 """The longest DNS-1035 label, because a pod's hostname and Service have the pod's name."""

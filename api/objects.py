@@ -68,7 +68,7 @@ def format_time(moment: datetime | None) -> str:
 
 
 def format_micro_time(moment: datetime) -> str:
-    """A moment as metav1.MicroTime: UTC, always with six digits, which Go's parser requires."""
+    """A moment as metav1.MicroTime: UTC, always with six decimals, which Kubernetes requires."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -143,7 +143,7 @@ def _behaviour() -> Raw:
             0,
         ),
         "schedulingPolicy": an_object(
-            "Makes the pods a gang: all of them get nodes, or none.",
+            "Makes the pods a gang: none gets a node until minAvailable of them can.",
             {
                 "minAvailable": an_integer(
                     "The fewest pods that must get nodes together. Unset: all.", 1, MAX_REPLICAS

@@ -164,7 +164,10 @@ class JobStatus:
     reason: str = text_field("The reason of the most informative condition.")
     message: str = text_field("The first words of that condition's message.")
     conditions: tuple[JobCondition, ...] = list_field(
-        "What is true of the job, since when and why.", _CONDITION, MAX_ENTRIES, **_BY_TYPE
+        "The job's conditions: whether each is true, since when and why.",
+        _CONDITION,
+        MAX_ENTRIES,
+        **_BY_TYPE,
     )
     waiting: Waiting = field(default_factory=Waiting, metadata=_WAITING)
     observed_generation: int = typed_field(
@@ -172,7 +175,7 @@ class JobStatus:
     )
     start_time: str = time_field("When the job started, or was last resumed.")
     completion_time: str = time_field("When the job ended, well or not.")
-    replicas: int = count_field("The number of workers, for the scale subresource.")
+    replicas: int = count_field("The number of worker pods that exist, for the scale subresource.")
     selector: str = text_field("The label selector of the workers, for the scale subresource.")
     roles: dict[Role, RoleStatus] = field(default_factory=dict)
     attempt: int = count_field(

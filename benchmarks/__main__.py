@@ -25,7 +25,7 @@ from localcluster.machine import clock
 from localcluster.machine.report import Report
 
 PROGRESS, QUICK_PROGRESS = (1000, 200, 6, 8.0), (60, 20, 1, 5.0)
-"""The running jobs, the jobs of each burst, rounds, and seconds without new jobs before a burst."""
+"""How many jobs run, jobs in a burst, rounds, and seconds without new jobs before each burst."""
 
 
 def main() -> int:
@@ -98,7 +98,7 @@ def _parse_arguments() -> argparse.Namespace:
         " letters, digits, '.', '_' and '-'. To set a variable, write `env A=1 COMMAND`"
     )
     peer = "measure an operator with another CRD, described by an adapter"
-    burst = "number of jobs in a burst, in place of the usual numbers; repeat for more"
+    burst = "number of jobs in a burst, instead of the usual; repeat for more bursts"
     progress = "measure only what the operator's flag --progress costs; takes eleven minutes"
     against = "measure only bursts, alternately with the operator of the checkout in FOLDER"
     add("--quick", action="store_true", help="small sizes, in less than two minutes")

@@ -35,7 +35,7 @@ KINDS: Kinds = (
 
 @dataclass(frozen=True)
 class LockProfile:
-    """`held`: share of the time in which the lock was held; `shares`: parts of that by purpose."""
+    """`held`: share of the time in which a thread had the GIL; `shares`: that time by purpose."""
 
     held: float
     shares: dict[str, float]

@@ -126,7 +126,7 @@ class Site:
         return procfs.cpu_seconds(self._cluster.process(API_SERVER).pid)
 
     def cpu(self) -> dict[str, float]:
-        """CPU seconds that each process has used, including this one."""
+        """CPU seconds that each process of the cluster has used, and this process."""
         seconds = {name: procfs.cpu_seconds(self._cluster.process(name).pid) for name in COMPONENTS}
         seconds[SIMULATOR] = procfs.cpu_seconds(self._simulator.pid)
         return {**seconds, HARNESS: time.process_time()}

@@ -134,7 +134,7 @@ class LeaderElector:
         return self._attempt() or (not self._is_anothers() and self.write_seconds() > 0)
 
     def _attempt(self) -> bool:
-        """Acquire or renew; returns whether the lease is ours now."""
+        """Try to acquire or renew; returns whether that succeeded in time."""
         try:
             return self._acquire_or_renew()
         except (Conflict, AlreadyExists):

@@ -123,7 +123,7 @@ class Client:
         request = Request("GET", self._url(path, query), self._headers(accept))
         response = self._send(request, read_seconds, is_stream=True)
         if response.stream is None:
-            raise Transient(f"{request.target}: {response.status} is not a stream")
+            raise Transient(f"{request.target}: answered with {response.status}, not with a stream")
         return response.stream
 
     def read_log(self, path: str, query: Query, seconds: float) -> bytes:

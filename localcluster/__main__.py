@@ -129,7 +129,7 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     add, usual = partial(parser.add_argument, default=argparse.SUPPRESS), ClusterConfig()
     many: dict[str, Any] = {"action": "append"}
     capacity = "the resources of each node: cpu=8,memory=16Gi,nvidia.com/gpu=4"
-    images = "image table for the nodes (repeatable)"
+    images = "YAML file that says which folders an image name stands for (repeatable)"
     nfs = "a folder with the content of NFS volumes, as <server>/<path> (default: an empty one)"
     host_path = "the folder below which hostPath volumes are looked up (default: /)"
     add("--nodes", type=_count, help=f"the number of nodes ({usual.nodes})")

@@ -72,7 +72,7 @@ def reduce_openapi(document: Raw) -> Raw:
 
 
 class _Reducer:
-    """Inlines references; a pod template has no recursion."""
+    """Replaces each reference by its schema. No type in a pod template contains itself."""
 
     def __init__(self, schemas: dict[str, Raw]) -> None:
         self._schemas = schemas

@@ -33,7 +33,7 @@ if __name__ == "__main__":
     )
 """
 LOOK_UPS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
-"""Bytecode instructions that look up a name in the module; the last one in the body of a class."""
+"""Bytecode instructions that can look up a name in the module."""
 STORES = {"STORE_NAME", "STORE_GLOBAL"}
 """Instructions with which a module defines a name; `from x import *` has none."""
 MADE_BY_SHELLS = {"_", "__IPYTHON__"}

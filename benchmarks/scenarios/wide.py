@@ -13,7 +13,7 @@ from localcluster.machine import clock
 
 TIMEOUT_SECONDS = 300.0
 OBJECT_BYTES = 1_500_000
-"""The largest request that etcd accepts."""
+"""A little less than etcd's limit of a request, 1.5 MiB by default."""
 VARIABLE_BYTES = 131_000
 """The largest environment variable, with its name, that the kernel accepts."""
 

@@ -16,7 +16,7 @@ _POD_PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 
 
 def take_census(store: Store, now: datetime) -> Census:
-    """Count the jobs and pods of the store. Zeros are included, so that no series ends."""
+    """Count the jobs and pods of the store, with zeros, so that known series do not end."""
     jobs, pods = ([facts for _, facts in store.facts(kind)] for kind in (PADDLE_JOB, POD))
     by_role = {(role, phase): n for (phase, role), n in _count(pods, _POD_PHASES, Role).items()}
     waiting = Counter(dict.fromkeys(_KNOWN_WAITS, 0))

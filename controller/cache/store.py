@@ -190,7 +190,7 @@ class Store:
     def replace(
         self, resource: Resource, entries: list[Entry], version: str, namespace: str = ""
     ) -> list[Entry]:
-        """Store the full list of a namespace, or of all; returns entries gone, new or changed."""
+        """Store the full list of one namespace or all; returns removed, new and changed entries."""
         listed = {entry.key for entry in entries}
         with self._lock:
             table = self._tables[resource]

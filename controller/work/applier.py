@@ -147,7 +147,7 @@ class Applier:
             if left <= 0 or not self._may_go_on(result):
                 return
             part = batch[:left]
-            run = map if len(part) == 1 else self._helpers.map
+            run = map if is_backlogged or len(part) == 1 else self._helpers.map
             errors = run(create, part)
             for item, error in zip(part, errors, strict=True):
                 _note(result, (item.kind, item.name), error, is_delete=False)

@@ -44,7 +44,7 @@ class Result:
 
     @property
     def slow_create(self) -> Refusal | None:
-        """The create that failed after a long time, if no other child was written; else None."""
+        """The create that failed, if all writes took long and no child was written; else None."""
         if self.created or self.deleted or self.seconds < SLOW_SECONDS:
             return None
         known = (Throttled, Unreachable, FormerJob)

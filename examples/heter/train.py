@@ -78,7 +78,7 @@ def greet(endpoint: str) -> None:
 
 
 def serve(endpoint: str) -> None:
-    """Listen at the endpoint, and answer each connection with it. Never returns."""
+    """Listen at the endpoint, and send its text to everyone who connects. Never returns."""
     host, port = endpoint.split(":")
     with socket.create_server((host, int(port))) as listener:
         while True:

@@ -4,7 +4,7 @@ Every pod of a PaddleJob runs `python -m paddle.distributed.launch train_fleet.p
 `python train_fleet.py`. The program finds its peers only through the environment that the operator
 sets. With a CHECKPOINT_DIR on a shared volume, a restarted job goes on from its last checkpoint,
 even with another number of workers. At the end the workers compare their results: all must have
-equal weights, trained on different images.
+equal weights, although they have trained on different images.
 """
 
 from __future__ import annotations

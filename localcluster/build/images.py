@@ -167,7 +167,7 @@ def _read_entry(file: Path, name: str, entry: Any, root: Path) -> Image:
     where = f"{file}: image {name}"
     entry = {} if entry is None else entry
     if not isinstance(entry, dict) or not isinstance(entry.get("folders") or {}, dict):
-        raise LocalClusterError(f"{where}: not made of fields, such as folders: {{PATH: FOLDER}}")
+        raise LocalClusterError(f"{where}: must be a mapping, as in `folders: {{PATH: FOLDER}}`")
     if unknown := set(entry) - FIELDS:
         raise LocalClusterError(f"{where}: unknown field {', '.join(sorted(unknown))}")
     environment = entry.get("environment", "system")

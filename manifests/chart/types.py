@@ -134,7 +134,7 @@ OBJECT: Raw = {
 
 
 def named(items: Raw, *taken: str) -> Raw:
-    """A list of objects with names as Kubernetes allows them, except those that are `taken`."""
+    """A list's schema; each `name` in it must be valid in Kubernetes, and none of `taken`."""
     rule = {"properties": {"name": {"pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}}}
     other = {"properties": {"name": {"not": {"enum": list(taken)}}}}
     return items | {"items": items["items"] | {"allOf": [rule, other]}}

@@ -25,7 +25,7 @@ SENT, WORKSPACE, PACKAGES = "/pdj-code", "/workspace", "/pdj-packages"
 OURS = {CODE, WORKSPACE_VOLUME, PACKAGES_VOLUME}
 COPIED = ("image", "imagePullPolicy", "securityContext")
 PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage")
-"""The trainer's resources that the init container gets as well: unpacking needs no device."""
+"""The init container gets these of the trainer's resources. Unpacking needs no devices."""
 PYTHON = re.compile(r"(.*/)?python[\d.]*", re.DOTALL)
 OF_PIP = re.compile(r"PIP_|.*_proxy$|.*_PROXY$")
 """Variables of the trainer that the init container gets too, for pip."""

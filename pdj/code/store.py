@@ -1,7 +1,7 @@
 """The ConfigMap of a job's code in the cluster: created before the job, then owned by the job.
 
-If the command is killed in between, the ConfigMap perhaps has no owner. `delete --orphans` then
-makes the job that uses the ConfigMap its owner, or deletes the ConfigMap.
+If the command is killed in between, the ConfigMap perhaps has no owner. Then
+`delete --orphans` sets the job that uses the ConfigMap as its owner; without one, it deletes it.
 """
 
 from collections.abc import Callable, Iterator

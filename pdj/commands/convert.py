@@ -38,7 +38,7 @@ def run(session: Session) -> int:
             raise Usage(f"{document.file}:{document.line}: {error}") from error
         except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise Usage(
-                f"{document.file}:{document.line}: it does not have the fields of its kind"
+                f"{document.file}:{document.line}: a field is missing, or has a wrong type"
             ) from error
         errors = find_errors(Document(document.file, document.line, job, {}))
         notes += [f"refused {each.path}: {each.message}" for each in errors]

@@ -32,7 +32,7 @@ def run(session: Session) -> int:
     try:
         version = session.client.get("/version")
     except (Problem, Transient) as error:
-        session.screen.write(f"Kubernetes    not seen: {plain(error)}")
+        session.screen.write(f"Kubernetes    no answer: {plain(error)}")
         return OK
     session.screen.write(f"Kubernetes    {plain(version.get('gitVersion', 'unknown'))}")
     try:

@@ -196,7 +196,7 @@ def plan_stop(deployments: Sequence[Raw], files: Files) -> list[Step]:
         there = ("-n", namespace_of(deployment), "delete")
         rights = (*there, *FORMER_RIGHTS, "--ignore-not-found")
         stop = (*there, f"deployment/{NAME}", "--cascade=foreground", "--ignore-not-found")
-        steps.append(Step("remove the former operator's permissions", rights))
+        steps.append(Step("delete the former operator's account, permissions and settings", rights))
         steps.append(Step("stop that operator", stop))
     return steps
 

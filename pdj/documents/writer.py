@@ -13,7 +13,7 @@ from pdj.documents.reader import PlainLoader
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes text that any reader would take for something else."""
+    """Quotes text that PyYAML or kubectl would not read as text."""
 
     def ignore_aliases(self, data: object) -> bool:
         """Write no `&id001`, so that each object can be read alone."""

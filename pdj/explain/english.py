@@ -312,7 +312,7 @@ TEXTS: Texts = {
     ),
     Reason.NODE_LOST: Text(
         "A pod's node is gone or does not answer. The restart is not counted against backoffLimit.",
-        "Nothing for the job; have an administrator check the node.",
+        "The job needs nothing; have an administrator check the node.",
         Who.ADMIN,
     ),
     Reason.TRAINER_ASKED_RESTART: Text(
@@ -393,7 +393,7 @@ TEXTS: Texts = {
     ),
     Reason.FORCE_DELETED: Text(
         "Pods on lost nodes were deleted without waiting for their nodes.",
-        "Nothing for the job; have an administrator check the nodes.",
+        "The job needs nothing; have an administrator check the nodes.",
         Who.ADMIN,
     ),
 }

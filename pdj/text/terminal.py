@@ -86,7 +86,7 @@ def pad(text: str, columns: int) -> str:
 def shorten(text: str, columns: int) -> str:
     """The text cut to this many columns, with an ellipsis if it was longer.
 
-    A tab becomes a space, so that `redraw` knows how many lines of the terminal it has drawn.
+    A tab becomes a space: its width is unknown, and a line that wraps would confuse `redraw`.
     """
     text = text.replace("\t", " ")
     if width(text) <= columns:

@@ -2,10 +2,10 @@
 page.
 
 The address contains a token that works once, and is exchanged for a cookie and a key. A
-browser sends the cookie to every port of this machine, so the cookie gives access to the page only.
-The page's requests also need the key, which it keeps where no page of another port can read it.
-Every request with another Host (a name that somebody has pointed at this machine) or another Origin
-(another site, or another port of this machine) is refused.
+browser sends the cookie to every port of this machine, so the cookie alone loads the page's files,
+but no data. The page's requests also need the key, which no page of another port can read.
+Requests with another Host (a name that somebody has pointed at this machine) or another Origin
+(another site, or another port of this machine) are refused.
 """
 
 import hmac

@@ -148,8 +148,8 @@ def _last_change(job: PaddleJob) -> float:
 
 
 def _attempts(job: PaddleJob, runs: list[Run]) -> Iterator[Bar]:
-    """A bar for each attempt. Earlier attempts without a record are merged into the first that has
-    one.
+    """A bar for each recorded attempt, and for the current one. Attempts without a record are
+    merged into the next that has one.
     """
     status, ended = job.status, seconds(job.status.completion_time)
     end, number = job.created_at.timestamp(), 1

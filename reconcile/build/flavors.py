@@ -39,7 +39,7 @@ def find_conflict(view: View) -> str:
 
 
 def placed_metadata(view: View, role: Role, field: str) -> dict[str, str]:
-    """The labels or annotations that an admission adds to a role's pods."""
+    """The labels or annotations that a role's pods get because Kueue admitted the Workload."""
     found: dict[str, str] = {}
     if places_pods(view.workload, role):
         found |= _for_ungater(view, role, field)

@@ -35,7 +35,7 @@ LIFTED_BY = {
     "the controller-manager, too",
     FORMER_FINALIZER: "run the move from paddle-operator 0.3 again, it removes the finalizer",
 }
-"""What removes a known finalizer; the next step in a message."""
+"""By finalizer: what the user must do so that it is removed."""
 
 
 @dataclass(frozen=True, slots=True)

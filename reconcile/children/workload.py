@@ -23,8 +23,8 @@ from reconcile.model.workload import (
 REQUEUED_AT_ONCE = ("Preempted", "NodeFailures")
 """After these evictions the job is queued again at once; after others, Kueue says when."""
 INACTIVE = "Deactivated"
-"""The reason of Requeued: when a job is made active again, Kueue queues it only if the reason is
-exactly this one, without the suffix that the reason of Evicted has.
+"""The reason of the condition Requeued of an inactive Workload. Kueue queues it again only with
+exactly this reason; that of the condition Evicted has a suffix.
 """
 TIME_IS_UP = "MaximumExecutionTimeExceeded"
 DEACTIVATION = "DeactivationTarget"

@@ -107,7 +107,7 @@ class Outcome:
 FORMER_JOB = "FormerJob"
 """Reason of a refusal: a child of a deleted job of the same name still has the name."""
 OWNERLESS = "Ownerless"
-"""Reason of a refusal: a former job's restored child has the name. The message is the job's UID."""
+"""Reason of a refusal: a former job's restored child has the name. The message is its job's UID."""
 YOUNG_KIND = "YoungKind"
 """Reason of a refusal: the API server's admission does not know PaddleJobs yet."""
 

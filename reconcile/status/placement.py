@@ -48,7 +48,7 @@ def _without_sandbox(view: View) -> Hold | None:
 
 
 def _gated(view: View) -> Hold | None:
-    """A hold if Kueue has yet to choose nodes, after which it removes its gate from the pods."""
+    """A hold until Kueue has chosen nodes and removed its scheduling gate from the pods."""
     told = filter(None, map(_unschedulable, view.pods.values()))
     gated = [each for each in told if each.get("reason") == GATED]
     if not gated or not any(places_pods(view.workload, role) for role in view.job.spec.roles):

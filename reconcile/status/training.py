@@ -78,7 +78,7 @@ def _progress(old: TrainingProgress, reading: Reading) -> TrainingProgress:
 
 
 def _steps(read: Progress) -> TrainingProgress:
-    """The fields that go with a step."""
+    """The progress in status, without its checkpoint and the time of the last output."""
     epoch = "" if read.epoch is None else f"{read.epoch}/{read.epochs}".removesuffix("/None")
     last, remaining = read.last_step_time, read.remaining_seconds
     end = last + timedelta(seconds=remaining) if last and remaining is not None else None

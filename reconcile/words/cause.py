@@ -28,7 +28,7 @@ _ASSERTION = "AssertionError"
 """An assertion without a message; the asserted expression is on the line above."""
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _ASIDE = ("Exception ignored in", "Error in atexit", "Error in sys.excepthook")
-"""After a line that begins so, the exception of a traceback did not end the program."""
+"""If such a line comes before a traceback, its exception did not end the program."""
 _ELSEWHERE = re.compile(
     r"subprocess\.CalledProcessError: .* returned non-zero exit status"
     r"|SystemError: \(Fatal\) Blocking queue is killed because the data reader raises"

@@ -47,7 +47,7 @@ _COUNTS = re.compile(
     r"|eta|it|progress|quiet|rank|checkpoint|samples_per_second",
     re.IGNORECASE,
 )
-"""Names of counts and of the rate. These are no metrics."""
+"""Names of counts and others with a meaning of their own. These are no metrics."""
 
 
 class Line(NamedTuple):

@@ -80,7 +80,7 @@ class LogPump(threading.Thread):
         self._streams: dict[int, tuple[str, LogFile]] = {}
 
     def add(self, log: LogFile, stdout: int, stderr: int) -> None:
-        """Copy both streams into the log; close each descriptor at the end of its stream."""
+        """Have the thread copy both streams, and close each descriptor at the end of its stream."""
         for descriptor, stream in ((stdout, "stdout"), (stderr, "stderr")):
             self._streams[descriptor] = (stream, log)
             self._epoll.register(descriptor, select.EPOLLIN)

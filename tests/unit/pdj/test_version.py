@@ -12,7 +12,7 @@ def test_version_without_a_cluster_is_the_tools(capsys):
     assert version.run(Session(options)) == 0
     own, kubernetes = capsys.readouterr().out.splitlines()
     assert own.startswith("kubectl-pdj ")
-    assert kubernetes.startswith("Kubernetes    not seen: cannot read the kubeconfig /nowhere")
+    assert kubernetes.startswith("Kubernetes    no answer: cannot read the kubeconfig /nowhere")
 
 
 def test_version_with_a_cluster_is_the_operators_too(capsys):
