@@ -33,7 +33,7 @@ JOBS = {
 SAYS = {
     "gpus": ("Unschedulable", r"4 of 4 pods unscheduled since \d\d:\d\d:\d\dZ: "
              r"0/3 nodes are available: 3 Insufficient nvidia\.com/gpu.*; next: "
-             r"each worker pod asks for nvidia\.com/gpu 100, but no node of the cluster has more "
+             r"each ps pod asks for nvidia\.com/gpu 100, but no node of the cluster has more "
              r"than 4: ask for less, or add larger nodes"),
     "pull": ("ImageError", r"pull-worker-[01]: ErrImagePull: .*none.* \(and 1 more\); next: "
              r"push the image .* before .*, or the job fails \(--image-error-after\)"),
