@@ -104,6 +104,19 @@ def test_a_batch_goes_out_in_parallel(bench):
     assert bench.memory.awaits_writes(KEY)
 
 
+def test_a_worker_writes_alone_while_others_wait(bench):
+    """Handing a write to a helper costs CPU, and all workers are busy then."""
+    bench.backlogged_at, threads = range(200), set()
+
+    def build(name: str):
+        threads.add(threading.current_thread())
+        return manifest(name)
+
+    group = tuple(Create("Pod", name, partial(build, name)) for name in "abcdefg")
+    assert len(bench.apply(Plan(creates=(group,))).created) == len(group)
+    assert threads == {threading.current_thread()}
+
+
 def test_batches_stop_at_the_first_that_fails_and_no_further_manifest_is_built(bench):
     refuse(bench, QUOTA)
     unbuilt = Create("Pod", "b", lambda: pytest.fail("it was built"))
