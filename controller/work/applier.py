@@ -9,7 +9,7 @@ thousand.
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -189,7 +189,7 @@ class Applier:
         for event in task.plan.events:
             self._recorder.record(task.family.job, event)
         for outcome in task.plan.outcomes:
-            self._metrics.record_outcome(task.owner.key.namespace, astuple(outcome))
+            self._metrics.record_outcome(task.owner.key.namespace, outcome)
         if self._keeper and task.plan.keep_log:
             self._keeper.keep(task.owner, task.plan.keep_log)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from api.constants import CleanPodPolicy
 from api.objects import Raw, is_deleting, name_of, uid_of
@@ -87,8 +87,7 @@ class EmitEvent:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Something that metrics count once, after the status write that records it.
 
     `kind` is one of created, running, started, completed, failed, restarted, lost, stalled. For
