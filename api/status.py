@@ -314,7 +314,7 @@ def status_schema() -> Raw:
     properties = properties_of(JobStatus)
     del properties["roles"]
     counts = properties_of(RoleStatus) | {"ready": a_string("Running of wanted, e.g. 2/2.")}
-    about = "The {} pods by state. Once the job has ended, failed and succeeded do not change."
+    about = "The {} pods by state. After the job's end, `failed` and `succeeded` do not change."
     roles = {role.value: an_object(about.format(role), counts) for role in Role}
     return an_object(
         "What the operator has seen and done. Written by the operator alone.", properties | roles

@@ -15,7 +15,7 @@ from kube.client import JSON, MERGE_PATCH
 from localcluster.client.rest import Client, Raw
 
 KINDS = {"pods": "pods", "configmaps": "configmaps", "services": "services/specs"}
-"""The resources of the children that are copied, and their part of the key in etcd."""
+"""By resource of a copied child, the segment of its keys in etcd."""
 _SERVER_METADATA = (
     *("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"),
 )

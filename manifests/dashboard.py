@@ -103,7 +103,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             _quantiles("paddlejob_creation_to_running_seconds"),
         ),
         Panel(
-            "The same without suspension and queue",
+            "From start until all pods run, without time in a queue",
             "s",
             _quantiles("paddlejob_start_to_running_seconds"),
         ),

@@ -71,7 +71,11 @@ class JobMetrics:
             )
             for kind, text, buckets in (
                 ("creation_to_running", "From creation until all pods run", _TO_RUNNING_BUCKETS),
-                ("start_to_running", "From the start until all pods run", _TO_RUNNING_BUCKETS),
+                (
+                    "start_to_running",
+                    "From status.startTime until all pods run",
+                    _TO_RUNNING_BUCKETS,
+                ),
                 ("creation_to_completion", "From creation to the end", _TO_COMPLETION_BUCKETS),
                 (
                     "stall_to_detection",

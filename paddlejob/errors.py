@@ -56,7 +56,7 @@ class NotInTime(PaddleJobError, TimeoutError):
 
 
 class JobFailed(PaddleJobError):
-    """The job has failed; the text is its first failure record, `reason` the reason in one word."""
+    """The job has failed. The text is its oldest failure record, or else reason and message."""
 
     def __init__(self, text: str, reason: str = "") -> None:
         super().__init__(text)

@@ -73,7 +73,7 @@ RETRY_SECONDS = (0.7, 15.0)
 AWAY_SECONDS = 1.5
 """After this long without a watch, the kind is listed again, because etcd was perhaps restored.
 Its versions soon reach the last one seen again; a watch from there would miss earlier changes. For
-a restore, the API server restarts, which takes 1.8 s (1.36 s on an idle machine)."""
+a restore the API server restarts, which takes 1.8 s at least (Kubernetes 1.36, idle machine)."""
 RELIST_SECONDS = 30.0
 """If a list expires sooner than this, there is a pause before the next one."""
 STEADY_SECONDS = 2.0

@@ -1,6 +1,6 @@
 """The cluster's objects, as the watches have shown them so far. Thread-safe.
 
-One store for all kinds under one lock, so that a job and its children come from the same moment.
+One store for all kinds under one lock: no event is applied while a job and its children are read.
 Objects are kept packed, as bytes: ten thousand finished jobs with their pods then take a third of
 the memory, and the garbage collector does not have to visit them, which took seconds. Every caller
 gets its own copy of an object.

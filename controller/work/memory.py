@@ -213,7 +213,7 @@ class JobMemory:
             self._of_uid_locked(job, uid).status_written_at = self._clock.now()
 
     def note_training(self, job: Key, uid: str, pod_uid: str, reading: Reading) -> None:
-        """Store the reading of the job's log, unless a new job has taken the name meanwhile."""
+        """Store what was read of the first worker's log, unless a new job has the name by now."""
         with self._lock:
             known = self._records.get(job)
             if known is None or known.uid in ("", uid):

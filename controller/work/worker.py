@@ -115,7 +115,7 @@ class Worker:
         self.queue.file(key, filing)
 
     def _hold_back(self, key: Key) -> Filing | None:
-        """None if a pass over the job begins now; else when to try again."""
+        """When to try again, if the job cannot have a pass now; else None."""
         # Asked before the snapshot is taken: then the snapshot shows the writes too.
         if self.memory.awaits_writes(key):
             # The events still to come wake the job; the delay is for those that never come.
@@ -155,7 +155,7 @@ class Worker:
         return replace(filing, rest_seconds=_rest(plan, result, decided - started))
 
     def _decide(self, key: Key, family: Family, is_report: bool = False) -> Plan:
-        """The plan for what is observed. A report of failures ignores that other jobs wait."""
+        """The plan for what is observed. The status that reports refusals is never deferred."""
         now, observed = self.clock.now(), self.observer.observe(key, family)
         if is_report:
             observed = replace(observed, is_backlogged=False)

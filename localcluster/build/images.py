@@ -101,7 +101,7 @@ def repository_of(name: str) -> str | None:
 
 
 class ImageTable:
-    """Tables in order of precedence, the project's own last. Thread-safe."""
+    """Image tables; a full name wins over a repository, then the first table. Thread-safe."""
 
     def __init__(self, files: list[Path]) -> None:
         self._files = [*files, DEFAULT_TABLE]

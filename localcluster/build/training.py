@@ -107,7 +107,7 @@ def own() -> Interpreter:
 
 
 def found_on_path() -> Mapping[Version, Interpreter]:
-    """The interpreters on PATH; empty if no other is needed, because starting each takes time."""
+    """The interpreters on PATH. Empty if the own one is enough, because each start takes time."""
     if own().version in WITH_SERVERS.pythons:
         return {}
     wanted = (*WITH_SERVERS.pythons, *WITHOUT_SERVERS.pythons)

@@ -1,1 +1,1 @@
-"""The user's commands: run clusters by name, change their images, run manifests in a cluster."""
+"""The user's commands: start and stop clusters, edit their image tables, run manifests' pods."""

@@ -131,7 +131,7 @@ SCOPE = (
                 "kind",
                 "All",
                 {"enum": ["All", "Own", "List"]},
-                "All: of every namespace. Own: of the release's namespace. List: of `namespaces`.",
+                "All: all jobs. Own: jobs of the release's namespace. List: of `namespaces`.",
             ),
             Value("namespaces", [], NAMESPACES, "With List: the namespaces, which must exist."),
         ),

@@ -26,7 +26,7 @@ def run(session: Session) -> int:
     except ModuleNotFoundError as error:
         raise Problem(
             f"the page needs a package that is not installed ({error.name}): "
-            "pip install 'paddlejob-operator[ui]'"
+            "pip install 'paddlejob[ui]'"
         ) from error
     check_served(session.client)
     namespace = "" if session.options.all_namespaces else session.namespace

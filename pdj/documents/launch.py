@@ -51,8 +51,8 @@ def _tool_alone(part: Part) -> Found:
     has_others = part.spec.get(Role.PS) or part.spec.get(Role.HETER) or part.spec.get("elastic")
     if tool and has_others and not {"NNODES", "MASTER_ADDR"} <= part.env.keys():
         message = (
-            f"{tool} knows no servers, heter workers or elastic training: each of its pods trains "
-            "alone; leave them out of the job"
+            f"{tool} does not support ps, heter or elastic, so each pod trains by itself: remove "
+            "these fields from the job"
         )
         yield part.program_place, message
 

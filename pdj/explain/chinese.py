@@ -203,7 +203,7 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.CREATE_REFUSED: Text(
-        "API server 拒绝 operator 创建子对象：Pod 安全策略、webhook，或 operator 权限不足。",
+        "API server 拒绝 operator 创建子对象：Pod 安全标准、webhook，或 operator 权限不足。",
         "阅读信息：按命名空间的要求修改 Pod 模板，或请管理员修改策略或权限；operator 会自动重试。",
         Who.USER,
     ),

@@ -159,7 +159,7 @@ TEXTS: Texts = {
         Who.NOBODY,
     ),
     Reason.WORKERS_SUCCEEDED: Text(
-        "Every worker has ended with exit code 0, so the job has succeeded.",
+        "All workers that count have ended with exit code 0, so the job has succeeded.",
         "Nothing is left to do; `kubectl pdj delete` removes it.",
         Who.NOBODY,
     ),
@@ -311,7 +311,7 @@ TEXTS: Texts = {
         Who.OPERATOR,
     ),
     Reason.NODE_LOST: Text(
-        "A pod's node is gone or does not answer. The restart is not counted against backoffLimit.",
+        "A pod's node is gone, silent or tainted. The restart is not counted against backoffLimit.",
         "The job needs nothing; have an administrator check the node.",
         Who.ADMIN,
     ),

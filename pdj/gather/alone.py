@@ -1,4 +1,4 @@
-"""Finds out from a job's status, or from worker 0's log, whether its workers train alone."""
+"""Finds out from a job's status, or from worker 0's log, whether each worker trains by itself."""
 
 from api.constants import LABEL_INDEX, LABEL_ROLE, Condition, Role
 from api.objects import labels_of, name_of

@@ -16,7 +16,7 @@ MAX_PACKED_BYTES = 4 << 10
 """The most packed bytes of one attempt's log, which is 16 KiB for the attempts that are kept."""
 MAX_BYTES = 64 << 10
 _GZIP = 31
-"""zlib's number for its largest window with a gzip header, which gunzip can read, too."""
+"""With this `wbits`, zlib reads and writes the format of gzip."""
 
 
 def kept_log_name(job_name: str, attempt: int) -> str:

@@ -21,7 +21,7 @@ DISRUPTION_TARGET = "DisruptionTarget"
 CLUSTER_REASONS = frozenset(
     {"Evicted", "Preempting", "NodeLost", "NodeShutdown", "Terminated", "UnexpectedAdmissionError"}
 )
-"""A pod's status.reason when its kubelet ended it, or refused to run it.
+"""A pod's status.reason when the cluster ended it, or refused to run it.
 
 These reasons say nothing about the program.
 """
@@ -31,7 +31,7 @@ ADMISSION_PREFIX = "OutOf"
 The node had less free than the scheduler assumed.
 """
 LOST_NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
-"""Reasons of the condition DisruptionTarget if the node is gone or does not respond."""
+"""Reasons of the condition DisruptionTarget if the node is gone, or has a NoExecute taint."""
 
 
 class PodState(StrEnum):

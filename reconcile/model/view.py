@@ -20,7 +20,7 @@ from reconcile.model.workload import find_workload, limit_replicas
 
 @dataclass(frozen=True)
 class View:
-    """One job and its children at one moment. Everything in it is read-only."""
+    """One job and its children, as the store shows them now. Everything in it is read-only."""
 
     job: PaddleJob
     observed: Observed

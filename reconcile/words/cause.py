@@ -43,7 +43,7 @@ _LAUNCHER_FILES = "paddle/distributed/launch/"
 NOTHING_KEPT = "its node kept only what PaddlePaddle's launcher wrote"
 """The cause if the message has only the launcher's dump of an environment, of over 1.6 KB."""
 _SUMMARY = "Error Message Summary:"
-"""The line before the sentence of PaddlePaddle's C++ errors."""
+"""PaddlePaddle prints this line before the message of a C++ error."""
 _DETECTED = re.compile(r"FatalError: `.*` is detected by the operating system")
 """PaddlePaddle's line about the signal that ends it."""
 _THROWN = re.compile(r"terminate called after throwing an instance of '(.*)'")

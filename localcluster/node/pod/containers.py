@@ -180,7 +180,7 @@ class Container:
 
     def adopt(self, status: Raw) -> None:
         """Continue from the status that an earlier process of the node reported. A container that
-        was running then is terminated now, with exit code 137.
+        was running is recorded as terminated, with exit code 137, because its process is gone.
         """
         self.restart_count = status.get("restartCount", 0)
         self.image_id = status.get("imageID", "")

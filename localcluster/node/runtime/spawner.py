@@ -249,7 +249,7 @@ def _environment_of(container: int) -> dict[str, str]:
 def _join(container: int) -> None:
     """Enter the container's namespaces, except those in which this process already is.
 
-    (Only root is allowed to enter its own network namespace again, which a pod can share.)
+    (Pods on the node's network share this process's; only root can enter the own one again.)
     """
     kinds = {
         "mnt": linux.CLONE_NEWNS,
