@@ -159,7 +159,7 @@ TEXTS: Texts = {
         Who.NOBODY,
     ),
     Reason.WORKERS_SUCCEEDED: Text(
-        "All workers that count have ended with exit code 0, so the job has succeeded.",
+        "The workers (in an elastic job: enough of them) have succeeded, and so has the job.",
         "Nothing is left to do; `kubectl pdj delete` removes it.",
         Who.NOBODY,
     ),
