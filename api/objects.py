@@ -79,10 +79,17 @@ def json_names(kind: type) -> dict[str, str]:
     return {name: first + "".join(map(str.title, more)) for name, (first, *more) in words.items()}
 
 
+@cache
+def _field_names(kind: type) -> dict[str, str]:
+    return {key: name for name, key in json_names(kind).items()}
+
+
 def changed(obj: Parsed, **values: object) -> Parsed:
     """A copy of the frozen dataclass with these values; `obj` itself if it has them already."""
-    differs = any(getattr(obj, name) != value for name, value in values.items())
-    return replace(obj, **values) if differs else obj  # type: ignore[type-var] # a dataclass
+    for name, value in values.items():
+        if getattr(obj, name) != value:
+            return replace(obj, **values)  # type: ignore[type-var] # a dataclass
+    return obj
 
 
 def parse_fields(kind: type[Parsed], raw: Raw, **parsed: object) -> Parsed:
@@ -90,13 +97,12 @@ def parse_fields(kind: type[Parsed], raw: Raw, **parsed: object) -> Parsed:
 
     A field that is absent or null gets its default.
     """
-    names = json_names(kind).items()  # type: ignore[arg-type] # a type is hashable
-    plain = {name: raw[key] for name, key in names if raw.get(key) is not None}
+    names = _field_names(kind)  # type: ignore[arg-type] # a type is hashable
+    plain = {names[key]: value for key, value in raw.items() if key in names and value is not None}
     return kind(**plain | parsed)
 
 
 def dump_fields(obj: object) -> Raw:
     """The JSON of a dataclass's fields that have a value; the reverse of `parse_fields`."""
     names = json_names(type(obj)).items()  # type: ignore[arg-type] # a type is hashable
-    pairs = ((key, getattr(obj, name)) for name, key in names)
-    return {key: value for key, value in pairs if value is not None}
+    return {key: value for name, key in names if (value := getattr(obj, name)) is not None}

@@ -95,6 +95,7 @@ The first move that a policy returns decides. If none returns a move, all holds 
 if a hold stops them, the next pass comes at the earliest of the holds' times, and the job reports
 the first hold that has a reason.
 """
+_ASKED = {state: tuple(policy for policy, states in POLICIES if state in states) for state in State}
 
 STATUS_INTERVAL_SECONDS = 2.0
 """Minor changes, such as new counts, are written at most this often: pods start one by one."""
@@ -161,8 +162,8 @@ def _state(view: View) -> State:
 def _ask(view: View, state: State) -> tuple[Move | None, list[Hold]]:
     """The first move that a policy makes, or else every hold, the most informative one first."""
     holds: list[Hold] = []
-    for policy, states in POLICIES:
-        answer = policy(view) if state in states else None
+    for policy in _ASKED[state]:
+        answer = policy(view)
         if isinstance(answer, Move):
             return answer, []
         if answer is not None and not (answer.assumed and any(hold.stops for hold in holds)):
@@ -172,8 +173,7 @@ def _ask(view: View, state: State) -> tuple[Move | None, list[Hold]]:
 
 def holds_of(view: View) -> list[Hold]:
     """The holds of a job in the state that it has just moved to."""
-    state = _state(view)
-    answers = (policy(view) for policy, states in POLICIES if state in states)
+    answers = (policy(view) for policy in _ASKED[_state(view)])
     return [answer for answer in answers if isinstance(answer, Hold)]
 
 
@@ -212,9 +212,9 @@ def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
     """The plan with force-deletes, and, if its write is due, the status that the children give."""
     told = told_hold(holds)
     status = _stamp(add_loss(view, summarize(view, told)), view.job.generation)
-    patch = _status_patch(view, status)
     stuck = force_deletes(view)
-    wait = _status_wait(view, status) if patch and not stuck else 0.0
+    is_changed = diff_status(view.job.raw_status, status) is not None
+    wait = _status_wait(view, status) if is_changed and not stuck else 0.0
     events, outcomes = ((), ()) if wait else _news(view, status, told)
     if stuck:
         names = ", ".join(sorted(delete.target.name for delete in stuck))
@@ -223,7 +223,7 @@ def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
     return replace(
         plan,
         deletes=plan.deletes + stuck,
-        status=None if wait else patch,
+        status=_status_patch(view, status) if is_changed and not wait else None,
         events=events,
         outcomes=outcomes,
         requeue_after=_next_look(holds, plan.requeue_after, wait, seconds_to_force_delete(view)),
@@ -239,9 +239,7 @@ def _next_look(holds: list[Hold], *times: float | None) -> float | None:
 
 
 def _status_patch(view: View, status: JobStatus) -> Raw | None:
-    """The patch to this status; None if nothing but kstatus's conditions would change."""
-    if diff_status(view.job.raw_status, status) is None:
-        return None
+    """The patch to this status, with kstatus's conditions; None if nothing changes."""
     status = _stamp(with_kstatus(status, view.now), view.job.generation)
     return diff_status(view.job.raw_status, status)
 

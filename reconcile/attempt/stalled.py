@@ -80,11 +80,11 @@ def _stood_seconds(reading: Reading, reason: str) -> float:
 def _policy(view: View, status: JobStatus) -> StallPolicy | None:
     """The job's stall policy, but None unless all its pods run and no worker has succeeded."""
     is_judged = (
-        view.all_run
-        and not view.completed.get(Role.WORKER)
+        status.phase not in TERMINAL_PHASES
         and not view.job.is_deleting
         and not view.job.spec.suspend
-        and status.phase not in TERMINAL_PHASES
+        and view.all_run
+        and not view.completed.get(Role.WORKER)
     )
     return view.job.spec.stall_policy if is_judged else None
 

@@ -6,29 +6,14 @@ launcher ignores a POD_IP without a dot. Host: the node's IP and the pod's own p
 
 from api.constants import PORT, Intranet, Role
 from api.job import pod_name
-from api.spec import JobSpec
-from api.trainer import PORT_VARIABLE, trainer_of
 from reconcile.model.view import View
-
-
-def job_port(spec: JobSpec) -> int:
-    """The first port of every pod: the templates' literal PADDLE_PORT, else 36000.
-
-    Validation has checked that all roles use the same port.
-    """
-    for role in spec.roles.values():
-        for variable in trainer_of(role.pod_spec).get("env") or ():
-            value = variable.get("value") or ""
-            if variable.get("name") == PORT_VARIABLE and value.isdecimal():
-                return int(value)
-    return PORT
 
 
 def port_of(view: View, name: str) -> int:
     """The first port of the pod with this name."""
     if view.job.spec.intranet is Intranet.HOST:
         return view.job.status.host_ports.get(name, PORT)
-    return job_port(view.job.spec)
+    return view.port
 
 
 def host_of(view: View, name: str) -> str:

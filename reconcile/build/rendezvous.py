@@ -27,7 +27,6 @@ from reconcile.build.addresses import (
     format_endpoint,
     host_of,
     hosts_of,
-    job_port,
     port_of,
 )
 from reconcile.build.launcher import count_processes
@@ -114,7 +113,7 @@ def build_variables(view: View) -> dict[str, str]:
     variables = {
         "PADDLE_JOB_NAME": view.job.name,
         "PADDLE_IS_LOCAL": "0",
-        "PADDLE_PORT": str(job_port(view.job.spec)),
+        "PADDLE_PORT": str(view.port),
         "TRAINER_PORTS_NUM": str(PORTS_PER_POD),
         **(_peer_list(view) or {ENDPOINT_LISTS[Role.WORKER]: ",".join(trainers)}),
         "PADDLE_TRAINERS": trainer_hosts,
@@ -193,7 +192,7 @@ def _peer_list(view: View) -> dict[str, str]:
     hosts = hosts_of(view, Role.WORKER)
     return {
         HOST_LIST: ",".join(hosts),
-        "PADDLE_START_PORT": str(job_port(view.job.spec)),
+        "PADDLE_START_PORT": str(view.port),
         "PADDLE_NNODES": str(len(hosts)),
     }
 

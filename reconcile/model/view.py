@@ -1,15 +1,15 @@
 """Everything that a pass derives from its observation: computed once, read by every step."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from api.constants import CleanPodPolicy, Condition, Phase, Role
+from api.constants import PORT, CleanPodPolicy, Condition, Phase, Role
 from api.job import PaddleJob, config_map_name, parse_job, pod_name
-from api.objects import Raw, is_deleting, name_of
+from api.objects import Raw, changed, is_deleting, name_of
 from api.status import RoleStatus
-from api.trainer import trainer_name
+from api.trainer import PORT_VARIABLE, trainer_name, trainer_of
 from reconcile.model.indexes import parse_indexes
 from reconcile.model.plan import Observed, Settings
 from reconcile.model.pods import PodState, PodView, view_pod
@@ -182,6 +182,20 @@ class View:
         """Seconds since the job was created."""
         return (self.now - self.job.created_at).total_seconds()
 
+    @cached_property
+    def port(self) -> int:
+        """The first port of every pod: the templates' literal PADDLE_PORT, else 36000.
+
+        Validation has checked that all roles use the same port. With intranet Host, each pod has a
+        port of its own instead.
+        """
+        for role in self.job.spec.roles.values():
+            for variable in trainer_of(role.pod_spec).get("env") or ():
+                value = variable.get("value") or ""
+                if variable.get("name") == PORT_VARIABLE and value.isdecimal():
+                    return int(value)
+        return PORT
+
     def of_role(self, role: Role) -> Iterator[PodView]:
         """The wanted pods of one role that exist."""
         return (pod for pod in self.pods.values() if pod.role is role)
@@ -199,4 +213,4 @@ def build_view(observed: Observed, now: datetime, settings: Settings) -> View:
     job = parse_job(observed.job)
     if (workload := find_workload(job, observed.workloads)) is not None:
         job = limit_replicas(job, workload)
-    return View(replace(job, status=follow_clock(job.status, now)), observed, now, settings)
+    return View(changed(job, status=follow_clock(job.status, now)), observed, now, settings)

@@ -4,8 +4,7 @@ import pytest
 
 from api.constants import Role
 from api.objects import Raw
-from api.spec import parse_spec
-from reconcile.build.addresses import endpoints_of, format_endpoint, host_of, job_port
+from reconcile.build.addresses import endpoints_of, format_endpoint, host_of
 from tests.memory.builders import a_job, a_pod, a_template, view_of
 
 
@@ -30,7 +29,7 @@ PORTS = {
 @pytest.mark.parametrize(("template", "port"), PORTS.values(), ids=PORTS)
 def test_port_is_the_trainers_own(template, port):
     job = a_job().with_workers(1, template).build()
-    assert job_port(parse_spec(job["spec"])) == port
+    assert view_of(job).port == port
 
 
 def test_port_of_one_role_is_the_port_of_all():
