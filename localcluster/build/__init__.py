@@ -1,4 +1,4 @@
-"""Builds and caches for each user: the control plane's binaries, Python environments, and images.
+"""The image table; binaries and Python environments, built and cached for each user.
 
-Of localcluster's packages, it imports only `machine`.
+The only other package of localcluster that it imports is `machine`.
 """

@@ -1,12 +1,14 @@
-"""Python environments, built and cached for each user: one per image, and one with Go from PyPI.
+"""Python environments, built and cached for each user.
 
-Processes that need the same environment wait for each other. The folder of an environment is named
-after a hash of its lock file and its Python, so a changed lock file leads to a new environment. An
-image with requirements of its own gets a second environment on top of the shared one, which is not
-changed. The hash of the second one also covers the interpreter's folder and the requirements.
+Images share one with PaddlePaddle; another has Go from PyPI. Processes that need the same one wait
+for each other. The shared environment's folder is named after a hash of its lock file and its
+Python, so a changed lock file leads to a new environment. An image with requirements of its own
+gets a second environment on top of the shared one, which is not changed. The hash of the second one
+also covers the interpreter's folder and the requirements.
 
-A new environment starts as a copy of the most similar one, in which pip then installs and removes
-packages. Both share files by hard links, because pip replaces files and never writes into them.
+A new environment starts as a copy of the most similar one. In the copy, pip then installs and
+removes packages. The files of a copy are hard links, since pip replaces files and never writes into
+them.
 """
 
 import contextlib
@@ -28,11 +30,11 @@ from localcluster.machine.report import Report, run_to_end
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SHARED = frozenset({"examples"})
-"""The environments that containers share: PaddlePaddle, with what the examples need."""
+"""Names of shared environments. `examples` has PaddlePaddle and all that the examples need."""
 READY_MARK = ".ready"
 BASE_FILE = "base.pth"
 WHEELS = ("--only-binary=:all:", "--no-binary=etcd3")
-"""pip compiles nothing, so a missing wheel is an error. etcd3 is pure Python and has no wheel."""
+"""pip compiles nothing, so a missing wheel is an error, except for etcd3 (pure Python)."""
 REMOVE_UNWANTED = """
 import subprocess, sys
 from importlib.metadata import distributions
@@ -52,7 +54,7 @@ while todo:
 if gone := own.keys() - {name for name, _ in seen}:
     sys.exit(subprocess.call([sys.executable, "-m", "pip", "uninstall", "--quiet", "--yes", *gone]))
 """
-"""Uninstalls packages that no requirement needs. Arguments: their folder, the requirements."""
+"""Uninstalls packages that no requirement needs. Arguments: the packages' folder, requirements."""
 UNREACHABLE = re.compile(r"Retrying .* after connection broken by '(\w+)")
 NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 
@@ -62,7 +64,8 @@ class Recipe:
     """How to build an environment: `wanted` are pip's arguments, and pip runs in `folder`.
 
     The environment sees the packages of `base`. `name` is for messages. `python` builds the
-    environment. `lines` are the requirements, if all of them name packages, to find a similar one.
+    environment. A similar environment is found by `lines`: the requirements, or empty if one of
+    them does not name a package.
     """
 
     name: str
@@ -80,7 +83,7 @@ def cache_folder() -> Path:
 
 
 def environment_path(name: str) -> Path:
-    """The path of an image's environment, whether it exists yet or not."""
+    """The path of a shared environment, whether it exists yet or not."""
     chosen = training()
     key = hashlib.sha256((CHECKOUT / chosen.paddle.lock).read_bytes())
     key.update(f"{chosen.python.version} {platform.machine()}".encode())
@@ -88,12 +91,12 @@ def environment_path(name: str) -> Path:
 
 
 def is_ready(name: str) -> bool:
-    """Whether an image's environment is complete."""
+    """Whether a shared environment is complete."""
     return (environment_path(name) / READY_MARK).exists()
 
 
 def ensure_environment(name: str, report: Report = print) -> Path:
-    """Build an image's environment if needed; return its folder. Raises LocalClusterError."""
+    """Build a shared environment if needed; return its folder. Raises LocalClusterError."""
     chosen = training()
     lock = CHECKOUT / chosen.paddle.lock
     wanted = [*WHEELS, "--require-hashes", "--requirement", str(lock)]
@@ -102,7 +105,7 @@ def ensure_environment(name: str, report: Report = print) -> Path:
 
 
 def packages_path(name: str, requirements: Path) -> Path:
-    """The path of the environment for these requirements on top of an image's, built or not.
+    """The path of the environment for these requirements on top of a shared one, built or not.
 
     Raises LocalClusterError if a requirements file cannot be read.
     """
@@ -200,7 +203,7 @@ def _install(path: Path, recipe: Recipe, report: Report) -> None:
 
 
 def _similar(path: Path, recipe: Recipe) -> Path | None:
-    """The environment with this Python and base that shares the most requirements, if any."""
+    """The environment of the same Python and base with the most requirements in common, if any."""
     found: dict[int, Path] = {}
     for mark in path.parent.glob(f"{path.name.rpartition('-')[0]}-{'?' * 12}/{READY_MARK}"):
         with contextlib.suppress(OSError):
@@ -249,7 +252,7 @@ def _take_programs(base: Path, own: Path) -> None:
 
 
 def _run(command: Sequence[str], recipe: Recipe, report: Report) -> None:
-    # `commands/host.py` changes the temporary folder, and removes it at the end.
+    # pip must use the temporary folder that `commands/host.py` sets, and removes at the end.
     environment = {**os.environ, "TMPDIR": tempfile.gettempdir()}
     code, output = run_to_end(command, recipe.name, report, recipe.folder, environment)
     if code:

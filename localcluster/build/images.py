@@ -101,7 +101,9 @@ def repository_of(name: str) -> str | None:
 
 
 class ImageTable:
-    """Image tables; a full name wins over a repository, then the first table. Thread-safe."""
+    """Finds an image by its full name in any table, else by its repository. Earlier tables win.
+    Thread-safe.
+    """
 
     def __init__(self, files: list[Path]) -> None:
         self._files = [*files, DEFAULT_TABLE]
@@ -153,7 +155,7 @@ def _read_table(file: Path) -> dict[str, Image]:
 
 @functools.cache
 def _parse_table(file: Path, _changed_at: int) -> dict[str, Image]:
-    """Parse one table, again only if its time of change is new. Raises LocalClusterError."""
+    """Parse one table, unless it is cached with this time of change. Raises LocalClusterError."""
     try:
         entries = (yaml.safe_load(file.read_text()) or {}).get("images") or {}
         names = dict(entries)

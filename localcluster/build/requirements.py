@@ -23,7 +23,7 @@ MADE_BY_BUILDS = ("build", "dist", "__pycache__")
 
 
 def digest_requirements(file: Path) -> str:
-    """A digest of everything that pip would read. Missing files that the file names are ignored.
+    """A digest of the files that pip would read, to notice changes. Missing files are ignored.
 
     Raises OSError if a requirements file cannot be read.
     """
@@ -34,7 +34,7 @@ def digest_requirements(file: Path) -> str:
 
 
 def plain_lines(file: Path) -> list[str]:
-    """The lines of a file that only names packages; empty if it has a path or an option, too."""
+    """The lines of a file if each one names a package; empty if one is a path or an option."""
     text = CONTINUED.sub("", file.read_text(errors="replace"))
     lines = [" ".join(COMMENT.sub("", line).split()) for line in text.splitlines()]
     lines = [line for line in lines if line]
@@ -81,7 +81,7 @@ def _local_place(line: str, root: Path) -> Path | None:
 
 
 def _versions(place: Path) -> Iterator[bytes]:
-    """Name, size and time of a file, or of each file in a folder, without build output.
+    """Name, size and time of change of a file, or of each file in a folder except build output.
 
     Contents are not read, because they can be large, and this runs whenever a pod starts.
     """

@@ -50,7 +50,7 @@ class Interpreter:
 
     @property
     def version(self) -> Version:
-        """The first two numbers of the release, because a wheel is for such a version."""
+        """Major and minor version: a wheel is for one such version."""
         major, minor, *_ = self.release.split(".")
         return int(major), int(minor)
 
@@ -89,7 +89,7 @@ def training() -> Training:
 
 
 def choose(mine: Interpreter, others: Mapping[Version, Interpreter]) -> Training:
-    """Prefer a PaddlePaddle with parameter servers, then the interpreter `mine` to others."""
+    """Prefer a PaddlePaddle with parameter servers. For each one, prefer `mine` to `others`."""
     for paddle in (WITH_SERVERS, WITHOUT_SERVERS):
         if mine.version in paddle.pythons:
             return Training(paddle, mine)
@@ -107,7 +107,7 @@ def own() -> Interpreter:
 
 
 def found_on_path() -> Mapping[Version, Interpreter]:
-    """The interpreters on PATH. Empty if the own one is enough, because each start takes time."""
+    """Suitable interpreters on PATH. Empty if `own` is enough, because starting each takes time."""
     if own().version in WITH_SERVERS.pythons:
         return {}
     wanted = (*WITH_SERVERS.pythons, *WITHOUT_SERVERS.pythons)
@@ -127,7 +127,7 @@ def find(version: Version) -> Interpreter | None:
 
 
 def ask(program: str) -> Interpreter | None:
-    """Run a program to learn its version and prefix; None if it fails, as a shim does."""
+    """Run a program to learn its version and prefix; None if it fails, as pyenv's shims can."""
     try:
         command = [program, "-I", "-c", QUESTION]
         told = subprocess.run(command, capture_output=True, timeout=ANSWER_SECONDS, check=True)
