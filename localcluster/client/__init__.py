@@ -1,4 +1,4 @@
 """Access to an API server: certificates, kubeconfigs, requests and watches.
 
-Of localcluster's packages, it imports only `machine`.
+The only other package of localcluster that it imports is `machine`.
 """

@@ -90,6 +90,7 @@ def _name(common_name: str) -> x509.Name:
 def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,  # can be read as a ServiceAccount key, too
+        # In this format, components also accept the key for ServiceAccount tokens.
+        serialization.PrivateFormat.TraditionalOpenSSL,
         serialization.NoEncryption(),
     )

@@ -19,7 +19,7 @@ ETCD_CLIENTS = "unix://localhost:1"
 ETCD_PEERS = "unix://localhost:2"
 
 SERVICE_CIDR = "10.96.0.0/16"
-API_SERVICE = "10.96.0.1"  # as pods with a network of their own see it
+API_SERVICE = "10.96.0.1"  # the API server, for pods with a network of their own
 SERVICE_ACCOUNT_ISSUER = "https://kubernetes.default.svc.cluster.local"
 AUDIT_POLICY = """\
 apiVersion: audit.k8s.io/v1
@@ -60,7 +60,10 @@ def command_lines(
 
 
 def with_further(own: Sequence[str], further: Sequence[str]) -> list[str]:
-    """Add `further`, and leave out flags of `own` with the same names: some would be combined."""
+    """The flags of `own` that `further` does not set, then `further`.
+
+    Some flags would otherwise have both values together.
+    """
     given = {each.partition("=")[0] for each in further}
     return [*(each for each in own if each.partition("=")[0] not in given), *further]
 
@@ -87,7 +90,7 @@ def _api_server(port: int, audit_log: str) -> list[str]:
         *SERVING,
         f"--secure-port={port}",
         f"--advertise-address={HOST}",
-        "--endpoint-reconciler-type=none",  # it would publish a loopback address
+        "--endpoint-reconciler-type=none",  # other types would publish a loopback address
         f"--etcd-servers={ETCD_CLIENTS}",
         "--client-ca-file=ca.crt",
         "--token-auth-file=tokens.csv",
@@ -103,7 +106,7 @@ def _api_server(port: int, audit_log: str) -> list[str]:
         "--allow-privileged=true",
         "--audit-policy-file=audit-policy.yaml",
         f"--audit-log-path={audit_log}",
-        "--audit-log-maxsize=10000",  # MB: one file, so that its readers see all of it
+        "--audit-log-maxsize=10000",  # in MB, so large that the log stays in one file
     ]
 
 

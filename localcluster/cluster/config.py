@@ -8,7 +8,7 @@ from localcluster.machine.report import Report
 
 SPARE_NODES = 4
 CONFIG_RETRY_SECONDS = 10.0
-"""As in a kubelet: `backOffPeriod` in its kubelet.go."""
+"""As `backOffPeriod` in the kubelet's kubelet.go."""
 
 
 @dataclass(frozen=True)
@@ -18,14 +18,14 @@ class ClusterConfig:
     `state_dir` is private to the cluster: it is emptied at the start, and its logs and audit log
     stay after the stop. The default is a temporary folder, which is removed at the stop.
     `images` are image tables besides the project's own; `taints` are `key=value:effect`.
-    `nfs_root` contains the content of NFS volumes, as <server>/<path> (default: a folder that is
+    `nfs_root` contains the NFS volumes in folders <server>/<path> (default: a folder that is
     removed at the stop). `host_path_root` is the folder below which the paths of hostPath volumes
     are looked up (default: /). With `pod_networks` each pod has its own network, if this machine
-    allows it. `backoff_seconds` is the first back-off of a pull; a crash loop has it after one
-    immediate restart. A container whose ConfigMap or Secret is missing is tried again after 1 to
-    1.5 times `config_retry_seconds`, or at once when the pod's labels or annotations change.
-    A node renews its Lease every `renew_seconds`. `component_arguments` are more arguments by
-    component ("kube-controller-manager"); they replace flags of the same name.
+    allows it. `backoff_seconds` is the first back-off after a failed pull, and after a container's
+    second crash: the first restart is immediate. A container whose ConfigMap or Secret is missing
+    is tried again after 1 to 1.5 times `config_retry_seconds`, or at once when the pod's labels or
+    annotations change. A node renews its Lease every `renew_seconds`. `component_arguments` are
+    more arguments by component ("kube-controller-manager"); they replace flags of the same name.
     """
 
     nodes: int = 1

@@ -70,8 +70,8 @@ class ControlPlane:
         self.client = Client(self._address_of(API_SERVER, self.token))
 
     def start(self, deadline: float) -> None:
-        """Start all components and wait until they are ready. Raises a StartError that names one
-        that is not.
+        """Start all components and wait until they are ready. Raises a StartError that names a
+        component that is not ready.
         """
         self.start_component(ETCD)
         self.start_component(API_SERVER)

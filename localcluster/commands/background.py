@@ -2,8 +2,8 @@
 
 `start` starts a daemon that runs the cluster, and returns when the cluster is ready; `stop` ends
 the daemon. A cluster runs if and only if the lock of its folder is held, and is ready as soon as
-the folder contains the configuration. `start` and `stop` take one lock for all names, because only
-one of them can run at a time; the second reports that it waits.
+the folder contains the configuration. `start` and `stop` share one lock for all names, so only one
+of them runs at a time; a second one reports that it waits.
 
 The daemon is this module as a program, `python -m localcluster.commands.background FOLDER`, with
 the pickled configuration on its standard input. It reports its progress on standard output, then

@@ -61,7 +61,7 @@ class Order:
 
 def main() -> int:
     """Run the cluster until standard input ends; return the exit code."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # some shells start us ignoring it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # some shells start us with it ignored
     line = sys.stdin.readline()
     if not line.endswith("\n"):  # standard input was closed before the order came
         return INTERRUPTED

@@ -71,7 +71,7 @@ def create_objects(cluster: Cluster, objects: list[Raw], namespace: str) -> str:
     spaces = [each for each in objects if each.get("kind") == "Namespace"]
     others = [each for each in objects if each.get("kind") != "Namespace"]
     said = ""
-    if spaces:  # not created, because a file can contain `default`
+    if spaces:  # `apply`, because a file can contain `default`, which exists
         said = cluster.kubectl("apply", "-f", "-", stdin=as_stream(spaces)).stdout
     if cluster.client.find(f"/api/v1/namespaces/{namespace}") is None:
         cluster.kubectl("create", "namespace", namespace)
@@ -85,5 +85,5 @@ def create_objects(cluster: Cluster, objects: list[Raw], namespace: str) -> str:
 
 
 def as_stream(objects: list[Raw]) -> str:
-    """The objects as JSON; in PyYAML's output kubectl takes some strings for numbers."""
+    """The objects as JSON, because kubectl takes some strings in PyYAML's output for numbers."""
     return "".join(json.dumps(each, default=str) + "\n" for each in objects)

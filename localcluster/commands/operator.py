@@ -13,7 +13,7 @@ SERVICE_ACCOUNT = "paddle-controller-manager"
 
 
 def install_operator(cluster: Cluster) -> None:
-    """Install the operator's manifests except its Deployment: it runs as a process instead."""
+    """Install the operator's manifests without the Deployment: here the operator is a process."""
     manifests.install(cluster, MANIFESTS / "crd.yaml")
     operator = MANIFESTS / "operator-all-namespaces.yaml"
     manifests.install(cluster, stdin=manifests.without("Deployment", operator))

@@ -30,7 +30,7 @@ def add(cluster: str, name: str, folder: Path, requirements: Path | None, report
 
     Raises LocalClusterError, for example with pip's message, and leaves the table unchanged.
     """
-    kubeconfig_of(cluster)  # raises unless it runs
+    kubeconfig_of(cluster)  # raises unless the cluster runs
     if repository_of(name) is None:
         raise LocalClusterError(f"not an image name: {name}")
     if not folder.is_dir():

@@ -106,7 +106,7 @@ def _stop(command: int, grace_seconds: float) -> None:
 
 
 def kill_descendants() -> None:
-    """Kill children until none is left; a subreaper's are all descendants, as it adopts orphans."""
+    """Kill children until none is left. A subreaper adopts orphans, so no descendant stays."""
     while True:
         for pid in _children():
             with contextlib.suppress(ProcessLookupError):

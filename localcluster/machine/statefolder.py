@@ -35,8 +35,8 @@ def name_of(folder: Path) -> str:
 
 
 class StateFolder:
-    """A claimed folder for all files of a cluster, until `release`. `run` is this run's subfolder;
-    `images` has the table of images that are added while it runs, if the cluster has a name.
+    """A claimed folder for all files of a cluster, until `release`. `run` is this run's subfolder.
+    If the cluster has a name, `images` has the table of images that are added while it runs.
     """
 
     def __init__(self, path: Path, lock: FileLock, is_temporary: bool) -> None:
@@ -51,9 +51,7 @@ class StateFolder:
             table.touch(0o600)
 
     def release(self) -> None:
-        """Remove a temporary folder; of another folder only `run`: its other files stay, such as
-        the logs.
-        """
+        """Remove a temporary folder. In any other, remove only `run`: logs, for example, stay."""
         try:
             remove_tree(self.path if self._is_temporary else self.run)
         finally:
@@ -61,13 +59,13 @@ class StateFolder:
 
 
 def claim(path: Path | None) -> StateFolder:
-    """Claim this folder and empty it, or claim a new temporary one and remove those of killed
-    clusters. Raises LocalClusterError if a running cluster uses the folder.
+    """Claim this folder and empty it. Without `path`, remove temporary folders of killed clusters,
+    and claim a new one. Raises LocalClusterError if a running cluster uses the folder.
     """
     if path is not None:
         return _claim(path, is_temporary=False)
     root = _temporary_root()
-    with FileLock(root / LOCK):  # else a folder seems stale that another process has just made
+    with FileLock(root / LOCK):  # else a folder that another process has just made seems stale
         for folder in root.glob(f"{TEMPORARY_PREFIX}*"):
             _remove_if_stale(folder)
         new = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=root))
