@@ -65,7 +65,7 @@ class KubeletServer(ThreadingHTTPServer):
 def _tls_context(address: str, folder: Path, client_authority: str | None) -> ssl.SSLContext:
     path = folder / "kubelet.pem"
     path.touch(0o600)
-    pair = Authority().issue(address, [], [address])  # clients need not trust this authority
+    pair = Authority().issue(address, [], [address])  # the API server accepts any certificate
     path.write_bytes(pair.key + pair.certificate)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path)
@@ -95,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(404, SERVED)
 
     def do_POST(self) -> None:
-        """Refuse SPDY, which kubectl tries after a refused WebSocket; it prints this answer."""
+        """Refuse SPDY. kubectl tries it after a refused WebSocket, and prints this answer."""
         self.close_connection = True
         self.do_GET()
 

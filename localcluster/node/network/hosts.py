@@ -30,7 +30,7 @@ class HostsFile:
     head: str
 
     def write(self, lines: list[Line]) -> None:
-        """Replace the file by the pod's own lines and these, if they have changed."""
+        """Write the pod's own lines, then `lines`, unless the file already has this content."""
         text = self.head + "".join(line.text(self.namespace) + "\n" for line in lines)
         if self.path.exists() and self.path.read_text() == text:
             return

@@ -1,6 +1,7 @@
 """One container of a pod: its process, its status, and whether to restart it.
 
-Only the pod's worker thread uses it, but probe threads set `ready`, `started` and read `process`.
+Only the pod's worker thread uses it, except that probe threads set `ready` and `started`, and read
+`process`.
 """
 
 from dataclasses import dataclass, field
@@ -64,7 +65,7 @@ class Container:
 
     @property
     def is_running(self) -> bool:
-        """Whether its process runs. A process that has ended counts until `collect_end`."""
+        """Whether its state is running: also after the process's end, until `collect_end`."""
         return "running" in self.state
 
     @property

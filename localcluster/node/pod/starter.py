@@ -69,8 +69,8 @@ class Starter:
     on_end: Callable[[], None]
 
     def keep_running(self, pod: Raw, container: Container) -> float | None:
-        """Start a container, unless it must wait. Return the time on the monotonic clock of the
-        next try; None if the container has started. Raises ApiError.
+        """Start a container, unless it must wait. Return when to try again, on the monotonic
+        clock; None if the container has started. Raises ApiError.
         """
         if container.pull_error_until > clock.monotonic():  # woken early, as the pod has changed
             return container.pull_error_until
@@ -238,7 +238,7 @@ class Starter:
             # Without mount namespaces the token is left out; any other mount fails at the start.
             return [mount for mount in mounts if mount.target != TOKEN_FOLDER]
         own = [Mount(str(folder), str(folder), if_hidden=True) for folder in folders]
-        if image.keeps_environment:  # all but the last, which is the machine's Python
+        if image.keeps_environment:  # read-only, except the last, the machine's Python
             own[:-1] = [Mount(str(each), str(each), read_only=True) for each in folders[:-1]]
         own += [Mount(str(folder), path, overlay=True) for path, folder in image.folders.items()]
         message_path = container.spec.get("terminationMessagePath") or "/dev/termination-log"

@@ -74,7 +74,7 @@ def keep_times(conditions: list[Raw], before: Sequence[Raw], now: str) -> list[R
         previous = old.get(condition["type"])
         same = previous is not None and previous["status"] == condition["status"]
         since = previous.get("lastTransitionTime", now) if previous is not None and same else now
-        # A merge patch keeps fields that it does not name: remove an old reason.
+        # A merge patch keeps fields that it does not name, so None removes an old reason.
         blank = {"reason": None, "message": None, "lastProbeTime": None}
         timed.append(blank | condition | {"lastTransitionTime": since})
     return timed

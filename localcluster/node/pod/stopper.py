@@ -16,7 +16,7 @@ from localcluster.node.pod.containers import Container
 from localcluster.node.pod.node_context import NodeContext
 from localcluster.node.pod.probes import run_handler
 
-LEAST_GRACE_SECONDS = 2.0  # for sidecars, if the main containers have used the whole grace period
+LEAST_GRACE_SECONDS = 2.0  # for each sidecar, even if the grace period is over
 KILL_SECONDS = 10.0
 
 

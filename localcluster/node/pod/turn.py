@@ -18,7 +18,7 @@ NOT_ENDED = "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Fa
 
 @dataclass(frozen=True)
 class Turn:
-    """The current job: the file, which all nodes of the cluster share, contains its UID.
+    """The current job. All nodes of the cluster share `file`, which contains the job's UID.
 
     The file is locked only for a moment to write it, never during a request to the API server.
     """
@@ -52,7 +52,7 @@ class Turn:
     def _write(self, before: str, now: str) -> bool:
         """Replace the file's content; False if a node has written it since we read `before`.
 
-        Every write changes the content, also for the same job. So the write fails, too, if a
+        Every write changes the content, also for the same job. So the write also fails if a
         pod of the current job has started since we listed that job's pods.
         """
         with FileLock(self.file.with_suffix(".lock")):

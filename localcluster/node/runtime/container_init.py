@@ -30,7 +30,7 @@ FORWARDED = (
     signal.SIGUSR2,
 )
 KILL_TREE = signal.SIGRTMIN
-"""Used instead of SIGKILL without a PID namespace: the process kills its descendants and ends."""
+"""Replaces SIGKILL if there is no PID namespace: this process kills its descendants and ends."""
 # The kernel's out-of-memory killer kills a container before the cluster's own processes.
 OOM_SCORE_ADJUSTMENT = "500"
 

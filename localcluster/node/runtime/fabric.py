@@ -150,8 +150,8 @@ def name_server() -> str:
 
 
 def most_connections() -> int:
-    """Raise this process's limit of open files, and return how many connections to allow: with two
-    descriptors each, three quarters of the limit.
+    """Raise this process's limit of open files, and return how many connections to allow. They can
+    use three quarters of the limit, two descriptors each.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = min(most, MAX_FILES)

@@ -99,7 +99,7 @@ class LogPump(threading.Thread):
                 return
             log.end(stream)
         if not data:
-            self._epoll.unregister(descriptor)  # else a forked copy would still cause events
+            self._epoll.unregister(descriptor)  # else a copy in a forked child would cause events
             del self._streams[descriptor]
             os.close(descriptor)
 

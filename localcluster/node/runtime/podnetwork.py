@@ -24,7 +24,7 @@ FILE = "network.json"
 RANGES, RANGE_PREFIX = ("198.18.0.0", "10.222.0.0", "100.96.0.0"), 15
 """Address ranges to choose from. The first is for benchmarks (RFC 2544); some proxies use it."""
 DEFAULT_PREFIX = 8
-"""A route with a shorter prefix than this counts as a default route, or as a part of one."""
+"""A route with a shorter prefix counts as a default route, or as a part of one (0.0.0.0/1)."""
 ROUTES = Path("/proc/net/route")
 NODE_PREFIX = 22
 API_ADDRESS, API_PORT = "10.96.0.1", 443
@@ -38,8 +38,8 @@ as pods come and go; other pods send packets to the old address for up to 40 s.
 OWN = re.compile(r"lc\d+\s")
 SETTINGS = Path("/proc/sys/net")
 CLIENT_PORTS = "20000 29999"
-"""Ports of outgoing connections, below those on which jobs listen, because a connection from a port
-would block a server on it.
+"""Ports of outgoing connections. Jobs listen on higher ports: a connection from one of those would
+keep a server from listening on it.
 """
 
 
@@ -53,7 +53,7 @@ class PodNetwork:
 
     @classmethod
     def read(cls, folder: Path) -> Self | None:
-        """Read the file of `write`; None if it does not exist: pods share the machine's network."""
+        """Read the file of `write`; None without one: then pods share the machine's network."""
         path = folder / FILE
         return cls(**json.loads(path.read_text())) if path.exists() else None
 
@@ -121,11 +121,11 @@ def open_own() -> int:
 
 
 def make_bridge(machine: int, first_address: str) -> str:
-    """Set up this thread's new network namespace with a bridge; return the name of the device that
-    it adds to the machine's network namespace, whose descriptor is `machine`. Raises OSError.
+    """Create the bridge in this thread's new network namespace, and a device in the machine's: the
+    descriptor `machine`. Return the name of that device. Raises OSError.
     """
     _configure()
-    name = f"lc{os.getpid()}"  # OWN matches it
+    name = f"lc{os.getpid()}"  # OWN must match the name
     with Netlink() as kernel:
         kernel.set_up(LOOPBACK)
         kernel.add_bridge("pods", BRIDGE, BRIDGE_ADDRESS)

@@ -90,15 +90,15 @@ class Runtime:
         return process
 
     def make_network(self, name: str, address: str, bridge: int) -> None:
-        """Create a pod's network namespace, unless it exists; `name` is the pod's UID, and `bridge`
-        the descriptor of the bridge's namespace, which is closed. Raises StartFailed.
+        """Create a pod's network namespace, unless it exists; `name` is the pod's UID. Closes
+        `bridge`, a descriptor of the bridge's namespace. Raises StartFailed.
         """
         report_read, report_write = os.pipe()
         self._send("network", [bridge, report_write], network=name, address=address)
         _wait_started(report_read)
 
     def leave_network(self, name: str) -> None:
-        """Release a pod's network namespace; the kernel removes it after the last process in it."""
+        """Release a pod's network namespace; the kernel removes it when its last process ends."""
         with contextlib.suppress(StartFailed):  # the spawner is gone, and every network with it
             self._send("leave", network=name)
 
@@ -127,8 +127,8 @@ class Runtime:
     def exec(self, container: Process, argv: list[str], streams: list[int]) -> tuple[Process, int]:
         """Start a command in a container, and close `streams`, its stdin, stdout and stderr, here.
 
-        Also returns a descriptor, from which the caller reads the error if the command cannot be
-        started, or nothing; it ends when the command ends. Raises StartFailed.
+        Also returns a descriptor to read. It yields the error if the command cannot be started,
+        else nothing, and is at its end when the command has ended. Raises StartFailed.
         """
         process = self._new_process(lambda: None)
         report_read, report_write = os.pipe()
@@ -207,8 +207,8 @@ def _start_spawner(channel: socket.socket) -> subprocess.Popen[bytes]:
 
 
 def _wait_started(report: int) -> None:
-    """Wait until the pipe is closed, because the program runs. Raises StartFailed if the pipe has
-    an error instead.
+    """Wait until the pipe is closed, which means that the program runs. Raises StartFailed if the
+    pipe had an error.
     """
     with os.fdopen(report, "rb") as file:
         answer = file.read()

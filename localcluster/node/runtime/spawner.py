@@ -4,7 +4,7 @@ It is a program with one thread, because forking and changing namespaces is then
 container starts as a copy of this small process. It takes requests from the node over a socket and
 reports the end of each process. It ends with the node (end of the socket, parent-death signal), and
 the kernel then kills every container. If the machine allows no namespaces, containers are plain
-process trees; `isolated` in the first message says whether it does.
+process trees, and `isolated` is false in the first message.
 
     python -m localcluster.node.runtime.spawner <socket descriptor>
 """
@@ -157,7 +157,7 @@ class Spawner:
 
     def _kill(self, message: dict[str, Any], _: list[int]) -> None:
         child, number = self._children.get(message["id"]), message["signal"]
-        if number == signal.SIGKILL and not self._isolated:  # it would kill only one process
+        if number == signal.SIGKILL and not self._isolated:  # SIGKILL would kill only one process
             number = KILL_TREE
         if child is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -200,7 +200,7 @@ class Spawner:
             send(channel, {}, [opened.fileno()])
 
     def _leave_network(self, message: dict[str, Any], _: list[int]) -> None:
-        """Release the namespace; it disappears with the last process in it."""
+        """Release the namespace; the kernel removes it when its last process ends."""
         descriptor = self._networks.pop(message["network"], -1)
         if descriptor >= 0:
             os.close(descriptor)
@@ -249,7 +249,7 @@ def _environment_of(container: int) -> dict[str, str]:
 def _join(container: int) -> None:
     """Enter the container's namespaces, except those in which this process already is.
 
-    (Pods on the node's network share this process's; only root can enter the own one again.)
+    A pod on the node's network shares the network namespace, which only root can enter again.
     """
     kinds = {
         "mnt": linux.CLONE_NEWNS,

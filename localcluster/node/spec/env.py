@@ -1,7 +1,7 @@
 """A container's environment, as a kubelet builds it. Pure, except that `client` reads objects.
 
 Later sources override earlier ones; their order is image, API server's address, envFrom, env. A
-reference $(NAME) can use only variables before it, and none of the image.
+reference $(NAME) can use only variables that are defined before it, and none of the image's.
 """
 
 import re

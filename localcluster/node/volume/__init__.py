@@ -1,4 +1,4 @@
 """A pod's volumes: folders of this machine, and files made from objects of the API server.
 
-Of the node's other packages it imports only `spec` and `runtime`.
+The only other packages of the node that it imports are `spec` and `runtime`.
 """

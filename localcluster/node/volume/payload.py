@@ -21,7 +21,7 @@ class File:
 
 
 def write_payload(folder: Path, files: dict[str, File]) -> None:
-    """Make `folder` contain exactly `files`, which are by relative path."""
+    """Make `folder` contain exactly `files`, whose keys are relative paths."""
     folder.mkdir(parents=True, exist_ok=True)
     link = folder / DATA_LINK
     old = folder / link.readlink() if link.is_symlink() else None

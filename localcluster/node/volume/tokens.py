@@ -10,7 +10,7 @@ from localcluster.client.rest import Client, Raw
 from localcluster.machine import clock
 
 DEFAULT_SECONDS = 3600
-RENEW_AT = 0.8  # of a token's life, as a kubelet does
+RENEW_AT = 0.8  # of a token's life, as in a kubelet
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Tokens:
     """Each token, and the time on the monotonic clock when to request a new one."""
 
     def get(self, projection: Raw) -> str:
-        """The token for a serviceAccountToken projection, if needed a new one. Raises ApiError."""
+        """The token for a serviceAccountToken projection, requested if needed. Raises ApiError."""
         audience = projection.get("audience", "")
         seconds = int(projection.get("expirationSeconds") or DEFAULT_SECONDS)
         token, renew_at = self._tokens.get((audience, seconds), ("", 0.0))
