@@ -36,7 +36,7 @@ Pods are processes of yours: run only manifests that you trust. Their image is t
 system: they can read what you can read. What they write there is removed with them; it stays if it
 is on a file system mounted below /, or if this machine allows no namespaces. A hostPath volume is
 the machine's own folder, and what is written there stays; --host-path-root puts another folder in
-its place. A subPath follows symbolic links, also those that pods have made, to any folder.
+its place. A subPath follows symbolic links to any folder, even links that pods have made.
 """
 
 
@@ -118,7 +118,7 @@ def _named_folder(text: str) -> tuple[str, Path]:
 
 
 def _name(text: str) -> str:
-    # `down` removes the folder of this name.
+    # `down` removes the folder of this name, so the name must not be a path.
     if not re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", text):
         raise argparse.ArgumentTypeError(f"not made of a-z, 0-9 and -: {text}")
     return text
@@ -130,7 +130,7 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     many: dict[str, Any] = {"action": "append"}
     capacity = "the resources of each node: cpu=8,memory=16Gi,nvidia.com/gpu=4"
     images = "YAML file that says which folders an image name stands for (repeatable)"
-    nfs = "a folder with the content of NFS volumes, as <server>/<path> (default: an empty one)"
+    nfs = "a folder that has NFS volumes in <server>/<path> (default: an empty folder)"
     host_path = "the folder below which hostPath volumes are looked up (default: /)"
     add("--nodes", type=_count, help=f"the number of nodes ({usual.nodes})")
     add("--capacity", type=_pairs, metavar="K=V,...", help=capacity)
@@ -167,7 +167,7 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
         given["labels"] = {k: v for pairs in given["labels"] for k, v in pairs.items()}
     if "images" in given:  # other commands read these paths later, from other working directories
         given["images"] = [table.absolute() for table in given["images"]]
-        ImageTable(given["images"])  # raises if one cannot be read
+        ImageTable(given["images"])  # raises if a table cannot be read
     return given
 
 
