@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-f",
         "--follow",
         action="store_true",
-        help="go on until the job ends; the exit code is the job's",
+        help="go on until the job ends; exit code 0 if it completes, 1 if it fails",
     )
     parser.add_argument("--role", default="", choices=list(map(str, Role)), help="only this role")
     parser.add_argument("--index", type=int, help="only this index")
@@ -124,7 +124,7 @@ def _of_the_gone(session: Session, picture: JobPicture) -> list[str]:
 
 
 def _kept_lines(session: Session, failure: Failure) -> list[str]:
-    """The part of the pod's log that the operator has kept, or else the record's last lines."""
+    """The part of the pod's log that the operator has kept, or else the last lines in `failure`."""
     name = kept_log_name(session.options.job, failure.attempt)
     try:
         found = session.client.find(core_path(session.namespace, "configmaps", name))
@@ -160,7 +160,10 @@ def _has_run(status: JobStatus) -> bool:
 
 
 def _refuse_unknown(session: Session, picture: JobPicture) -> None:
-    """Raise Problem if the job has pods but none matches the options; not for earlier attempts."""
+    """Raise Problem if the job has pods, but the options choose none of them.
+
+    Options for an earlier attempt are not checked, because its pods are gone.
+    """
     attempt, now = session.options.attempt, picture.job.status.attempt
     if not picture.pods or (attempt is not None and attempt < now):
         return
@@ -169,7 +172,7 @@ def _refuse_unknown(session: Session, picture: JobPicture) -> None:
         more = ", …" * (len(names) > MAX_NAMES)
         raise Problem(
             "no container of the job's pods has this role, index, attempt and name; "
-            f"its pods, of attempt {now}: {', '.join(names[:MAX_NAMES])}{more}"
+            f"the pods are of attempt {now}: {', '.join(names[:MAX_NAMES])}{more}"
         )
 
 

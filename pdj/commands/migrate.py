@@ -1,7 +1,7 @@
 """`migrate`: move a cluster from paddle-operator 0.3 to this operator.
 
-It reads every PaddleJob with the kubectl on PATH, reports problems, and prints the steps in order.
-With `--run` it carries out the steps, unless a problem prevents that. Running jobs keep their pods
+It reads every PaddleJob with the kubectl on PATH and reports problems. If none is in the way, it
+prints the steps in order, or carries them out with `--run`. Running jobs keep their pods
 (docs/migration.md).
 
 The command can be stopped between any two steps and run again. A second run recognises the former
@@ -40,7 +40,7 @@ CRD_FILE = "deploy/v1/crd.yaml"
 OPERATOR_FILE = "deploy/v1/operator-all-namespaces.yaml"
 SECONDS = 600
 LIFT_ROUNDS = 4
-"""How many times the jobs are listed, and the finalizer is removed from those that have it."""
+"""How many times to list the jobs and remove the finalizer from those that have it."""
 
 
 class KubectlError(Problem):
@@ -53,11 +53,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     anyway = "run in spite of problems: a job that would be refused is left unchanged"
     parser.add_argument("--anyway", action="store_true", help=anyway)
     parser.add_argument("--crd", default=CRD_FILE, help="this operator's CRD (%(default)s)")
-    parser.add_argument("--file", default=OPERATOR_FILE, help="its objects (%(default)s)")
+    parser.add_argument(
+        "--file", default=OPERATOR_FILE, help="this operator's objects (%(default)s)"
+    )
 
 
 def run(session: Session) -> int:
-    """Report problems, and show or take the steps; returns 1 if a problem prevents that."""
+    """Report problems; returns 1 if one is in the way. Else print the steps, or carry them out."""
     options = session.options
     files = Files(options.crd, options.file)
     for file in (files.crd, files.operator):

@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `scale`."""
     parser.add_argument("job", type=job_name, help="the job's name")
     parser.add_argument("--workers", type=int, required=True, help="the number of workers")
-    add_wait(parser, "that many run (suspended job: until the operator has noted it)")
+    add_wait(parser, "that many workers run (if suspended: until the operator has seen the number)")
 
 
 def run(session: Session) -> int:

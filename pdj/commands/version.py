@@ -84,7 +84,7 @@ def _fit(session: Session) -> str:
     theirs = _fields(versions[0]["schema"]["openAPIV3Schema"])
     ours = _fields(job_schema())
     if not theirs:
-        return "the cluster's CRD is not of this project: it has no such fields"
+        return "the cluster's CRD is not of this project: it lists no fields of spec or status"
     if missing := ours - theirs:
         return f"the cluster's CRD is older: it lacks {plain(', '.join(sorted(missing)))}"
     if unknown := theirs - ours:

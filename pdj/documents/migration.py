@@ -103,7 +103,7 @@ def find_owners(deployments: Sequence[Raw], crds: Sequence[Raw]) -> Iterator[Fin
         owned = _helm(thing) or _argo(thing) or _flux(thing)
         if owned:
             owner, first, prefix = owned
-            text = f"belongs to {owner}, which can delete it, and all jobs with the CRD"
+            text = f"belongs to {owner}, which can delete it, and deleting the CRD deletes all jobs"
             clear = " && ".join([first, *_clear(thing, prefix)])
             yield Finding(_target(thing), f"{text}. First run: {clear}", True)
 
@@ -153,7 +153,7 @@ def _marks(thing: Raw) -> Raw:
 
 
 def _clear(thing: Raw, prefix: str) -> Iterator[str]:
-    """The commands that remove the owner's marks; `find_owners` does not report it after that."""
+    """The commands that remove the owner's marks; after them `find_owners` finds no owner."""
     namespace = thing["metadata"].get("namespace")
     there = f"kubectl -n {namespace}" if namespace else "kubectl"
     for verb, field in (("label", "labels"), ("annotate", "annotations")):

@@ -28,7 +28,7 @@ OUT_OF_MEMORY = Text(
 )
 KILLED = Text(
     "训练程序或它的某个进程被 SIGKILL 杀死，多半是内存不足。",
-    "申请更多内存（resources.requests 和 limits），或让程序少用内存；若并非如此，"
+    "申请更多内存（resources.requests 和 limits），或让程序少用内存；若与内存无关，"
     "请查看当时节点和程序的日志。",
     Who.USER,
 )
@@ -85,9 +85,9 @@ PROGRESS = {
     "same": "停在此步已 {}",
     "quiet": "已声明停顿到 {}",
     "output": "最后输出于 {} 前",
-    "ahead": "最后输出在 {} 之后：节点的时钟快了",
+    "ahead": "最后输出的时间比现在晚 {}：节点的时钟快了",
     "forming": "launcher 一再重新组队，没有新的一步",
-    "first": "{} 最后输出于 {}，其他 worker 直到 {}",
+    "first": "{} 最先停止输出（{}），其他 worker 输出到 {}",
 }
 LABELS = {
     "neverFits": "{} 的每个 Pod 请求 {} {}，而单个节点最多有 {}：永远放不下",

@@ -198,9 +198,10 @@ TEXTS: Texts = {
     Reason.PARTLY_PLACED: Text(
         "Some pods have nodes or quota, but there is no room for the others. Until all pods are "
         "placed, no program of the job starts.",
-        "Nothing for now: after --give-back-after the operator deletes the pods, so that other "
-        "jobs can use the room, and creates all of them again later. No restart is counted. End "
-        "other jobs or ask for less; a gang scheduler places the whole job or nothing.",
+        "Nothing for now: when the time of --give-back-after is over, the operator deletes the "
+        "pods, so that other jobs can use the room, and creates all of them again later. No "
+        "restart is counted. End other jobs or ask for less; a gang scheduler places the whole "
+        "job or nothing.",
         Who.OPERATOR,
     ),
     Reason.WAITING_FOR_PODS: Text(
@@ -272,8 +273,8 @@ TEXTS: Texts = {
     ),
     Reason.CHILDREN_TERMINATING: Text(
         "The job is being deleted, but a finalizer, a node or a webhook keeps one of its objects.",
-        "Remove the cause that the message names. PodGroups of scheduling.k8s.io need their "
-        "feature gates in the controller-manager, too.",
+        "Remove the cause that the message names. A PodGroup of scheduling.k8s.io stays if the "
+        "controller-manager lacks its feature gates.",
         Who.ADMIN,
     ),
     Reason.BACK_OFF: Text(

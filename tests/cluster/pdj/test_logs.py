@@ -98,7 +98,7 @@ def test_choices_of_pods_and_lines(module_lab: Lab, tool: Tool) -> None:
     assert tool.ok("logs", "few", "--tail", "1", "--index", "0") == "worker-0 | few-worker-0 3\n"
     none = tool.run("logs", "few", "--attempt", "2")
     assert (none.code, none.out) == (1, "")
-    assert "its pods, of attempt 1: worker-0, worker-1" in none.notes
+    assert "the pods are of attempt 1: worker-0, worker-1" in none.notes
 
 
 def test_of_an_ended_attempt_come_the_last_lines_and_why_no_more(module_lab, tool):

@@ -43,7 +43,7 @@ def show(monkeypatch: pytest.MonkeyPatch, *words: str, with_pods: bool = True) -
     ids=" ".join,
 )
 def test_a_pod_that_the_job_never_had_is_no_log_that_is_gone(monkeypatch, words):
-    with pytest.raises(Problem, match=r"its pods, of attempt 2: worker-0, worker-1$"):
+    with pytest.raises(Problem, match=r"the pods are of attempt 2: worker-0, worker-1$"):
         show(monkeypatch, *words)
 
 
