@@ -1,7 +1,7 @@
 """`kubectl_complete-pdj`: shell completion.
 
-kubectl runs it with the words up to the cursor. It prints a candidate per line, and in the last
-line a directive for the shell: `:4` for no file names, `:0` for file names, too.
+kubectl runs this program with the words up to the cursor. The program prints a candidate per line.
+The last line is a directive: with `:0` the shell also completes file names, with `:4` it does not.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
 
 
 def _values(action: argparse.Action | None, last: str) -> tuple[list[str], int]:
-    """The values of an option or an argument; the shell completes file names."""
+    """The values of an option or an argument that begin with `last`, and the directive."""
     if action is None:
         return [], NO_FILES
     takes_files = any(each in str(action.metavar) for each in ("FILE", "FOLDER"))

@@ -3,9 +3,9 @@
 from typing import Final
 
 OK: Final = 0
-"""Done; for a command that waits for the end: the job has completed."""
+"""Done. If the command waited for the end of a job: the job has completed."""
 FAILED: Final = 1
-"""Not done; for a command that waits for the end: the job has failed."""
+"""Not done. If the command waited for the end of a job: the job has failed."""
 USAGE: Final = 2
 """The command was used wrongly."""
 TIMED_OUT: Final = 124
@@ -16,7 +16,8 @@ INTERRUPTED: Final = 130
 class Problem(Exception):
     """The reason why a command stops: a line for the user.
 
-    `by_option` and `by_argument` are advice for the command line and for Python, if they differ.
+    `by_option` is advice that names options of the command line. `by_argument` is the same advice
+    for Python, with the arguments of functions.
     """
 
     code: int = FAILED
@@ -27,7 +28,7 @@ class Problem(Exception):
 
     @property
     def for_shell(self) -> str:
-        """The line, with the options that help."""
+        """The line, with the advice for the command line."""
         return f"{self}: {self.by_option}" if self.by_option else str(self)
 
 

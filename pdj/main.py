@@ -113,7 +113,10 @@ def build_parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
 
 
 def common_options(is_after: bool = False) -> argparse.ArgumentParser:
-    """Options of every command. With `is_after`, one that is not given keeps its earlier value."""
+    """Options of every command.
+
+    With `is_after`, an option that is not given keeps its value from before the command's name.
+    """
     parser = argparse.ArgumentParser(prog=PROGRAM, add_help=False, allow_abbrev=False)
     group = parser.add_argument_group("where")
     unset = argparse.SUPPRESS if is_after else None

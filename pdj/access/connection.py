@@ -82,7 +82,7 @@ def _build_tls(target: Target, identity: Identity) -> ssl.SSLContext:
 
 def _load_certificate(context: ssl.SSLContext, identity: Identity) -> None:
     """Load a certificate through a temporary private file, because OpenSSL reads only files."""
-    import tempfile  # takes time to import, and a token needs none
+    import tempfile  # takes time to import; only certificates need it
 
     with tempfile.NamedTemporaryFile(prefix="pdj-") as file:
         file.write(identity.certificate.rstrip() + b"\n" + identity.key)

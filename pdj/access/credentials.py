@@ -73,7 +73,7 @@ def _authorization(user: Raw) -> str | None:
 
 
 def _ask_plugin(plugin: Raw, cluster: Raw, seconds: float) -> Identity:
-    from kube.plugin import PluginError, ask_plugin  # takes time to import, and most have none
+    from kube.plugin import PluginError, ask_plugin  # takes time to import; few users need it
 
     try:
         status = ask_plugin(plugin, cluster, seconds)

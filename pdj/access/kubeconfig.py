@@ -21,7 +21,7 @@ _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFil
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 INSECURE = "insecure-skip-tls-verify"
-"""A field of a cluster. Any text, even "false", would turn verification off, so text is refused."""
+"""A boolean field of a cluster. Text is refused: even "false" would turn verification off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _read(path: Path) -> Raw:
 
 
 def _with_absolute_paths(value: Raw, folder: Path) -> Raw:
-    """A copy with absolute paths; a login plugin without a slash will be found on the PATH."""
+    """A copy with absolute paths. A login plugin named without a slash is left to the PATH."""
     found = value | {key: str(folder / str(value[key])) for key in _PATHS if value.get(key)}
     plugin = value.get("exec")
     if isinstance(plugin, dict) and "/" in str(plugin.get("command")):

@@ -24,7 +24,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Print a List of the jobs and their code, one object per line, without jobs being deleted."""
+    """Print a List of the jobs and their code, one object per line.
+
+    Jobs that are being deleted are left out.
+    """
     options = session.options
     where = "" if options.all_namespaces else session.namespace
     jobs = list_jobs(session.client, where, options.selector)

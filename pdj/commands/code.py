@@ -46,7 +46,10 @@ def add_code(parser: argparse.ArgumentParser) -> None:
 
 
 def read_bundle(session: Session, requirements: str | None) -> Bundle | None:
-    """The packed folder; None without `--code`. Raises Problem, or Usage if an option needs it."""
+    """The packed folder; None without `--code`.
+
+    Raises Problem, or Usage for an option that needs `--code`.
+    """
     options = session.options
     file = Path(requirements) if requirements else None
     folder = None if options.code is None else Path(options.code)
@@ -76,7 +79,7 @@ def run(session: Session) -> int:
 
 
 def describe(config_map: Raw) -> list[str]:
-    """Lines of output: the ConfigMap and its digest, size and path of each file, requirements."""
+    """Lines: the ConfigMap's name and digest, each file's size and path, and the requirements."""
     files = _files(config_map)
     members = _members(config_map, files)
     lines = [f"{name_of(config_map)}  sha256:{digest_of(config_map)}"]

@@ -126,7 +126,7 @@ def _images(job: Raw) -> list[str]:
 
 
 def _placed(value: Any, namespace: str) -> Raw:
-    """Return an object of the file, after replacing its namespace in place if it has one."""
+    """If an object of the file names a namespace, set it to `namespace`; return the object."""
     if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
         raise Usage("the file contains something that is not an object")
     if value["metadata"].get("namespace"):
@@ -144,7 +144,7 @@ def _program(text: str) -> tuple[str, str]:
 
 
 def check_installed() -> None:
-    """Raise Problem if this is no checkout, or a package that a local cluster needs is missing."""
+    """Raise Problem outside of a checkout, or if a package for local clusters is missing."""
     is_here = (ROOT / "localcluster").is_dir() and (ROOT / "manifests").is_dir()
     if not is_here or not all(map(importlib.util.find_spec, NEEDED)):
         raise Problem(NO_CHECKOUT)
@@ -152,7 +152,7 @@ def check_installed() -> None:
 
 @contextmanager
 def run_host(say: Say, order: Raw) -> Iterator[tuple[Host, Raw]]:
-    """Run the cluster during the block; yields its process, and the message with the kubeconfig."""
+    """Run a cluster for the block; yields the host process and its message with the kubeconfig."""
     host = subprocess.Popen(
         [sys.executable, "-m", "localcluster.commands.host"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},

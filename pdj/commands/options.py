@@ -10,7 +10,7 @@ _KINDS = (SHORT_NAME, PLURAL, PLURAL.removesuffix("s"), f"{PLURAL}.{GROUP}")
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that `files_of` returns: files by position or with -f."""
+    """Add the arguments that name files, by position or with -f; `files_of` returns the names."""
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="YAML or JSON; - is standard input"
     )

@@ -38,6 +38,6 @@ def print_objects(session: Session, value: Any, named: list[Raw]) -> None:
     elif kind == "json":
         session.screen.write(json.dumps(value, indent=2, ensure_ascii=True))
     else:
-        from pdj.documents.writer import to_yaml  # takes time to import, and JSON needs none
+        from pdj.documents.writer import to_yaml  # takes time to import; only YAML needs it
 
         session.screen.write(to_yaml([value]))

@@ -48,7 +48,7 @@ def run(session: Session) -> int:
 
 
 def _is_named(group: Raw, job: Raw) -> bool:
-    """Whether the user's PodGroup has the job's name, by which it belongs to the job."""
+    """Whether the user's PodGroup belongs to the job: both have the same name."""
     names = [(each.get("metadata") or {}).get("name") for each in (group, job)]
     return names[0] is not None and names[0] == names[1]
 

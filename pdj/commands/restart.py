@@ -1,4 +1,4 @@
-"""`restart JOB…`: asks for a new attempt, not counted against backoffLimit, by an annotation."""
+"""`restart JOB…`: asks for a new attempt, which does not count against backoffLimit."""
 
 import argparse
 import json
@@ -68,8 +68,9 @@ def submit_again(session: Session, raw: Raw) -> None:
 def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
     """Delete a job and create another with its name; returns the created object.
 
-    Nothing is deleted unless a dry run shows that the API server accepts the new job. If that job
-    then cannot be created, it is printed and written to a file, which a note of the error names.
+    Nothing is deleted unless a dry run shows that the API server accepts the new job. If creating
+    the new job fails all the same, the job is printed and written to a file. A note of the error
+    names the file.
     """
     name, namespace = name_of(old), namespace_of(old)
     path = jobs_path(namespace)

@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Create the jobs of the file, with -n only of a namespace; existing jobs are not changed."""
+    """Create the jobs of the file, with -n only those in that namespace. Skip existing jobs."""
     objects = read(session.options.file)
     only = session.options.namespace
     chosen = [each for each in objects if only in (None, namespace_of(each))]
@@ -97,7 +97,7 @@ def _restore_job(session: Session, job: Raw) -> str:
     try:
         _write_status(session, made, job["status"])
     except ApiError as error:
-        session.client.delete(_path(made), uid_of(made))  # or a resume would train it again
+        session.client.delete(_path(made), uid_of(made))  # else a resume would train it again
         raise Problem(f"{name_of(job)} is not restored: {explain(error)}") from error
     return f"is {plain(job['status']['phase'])} again"
 

@@ -69,7 +69,10 @@ def run(session: Session) -> int:
 
 
 def create_jobs(session: Session, jobs: list[Raw], bundle: Bundle | None = None) -> int:
-    """Create or show the jobs; returns the worst exit code, with --wait also of their results."""
+    """Create or show the jobs. Returns the worst exit code.
+
+    With --wait, this includes the exit codes for the jobs' results.
+    """
     if bundle:
         jobs = [bundle.attach(job) for job in jobs]
     if session.options.dry_run == "client":
@@ -117,7 +120,7 @@ def job_of(document: Document) -> Raw:
 
 
 def _preview(session: Session, jobs: list[Raw], bundle: Bundle | None) -> int:
-    """Print the jobs, with -o each after the ConfigMap that it needs, otherwise only the names."""
+    """Print the jobs' names; with -o, print each job after the ConfigMap that it needs."""
     if not session.options.output:
         return _list(session, jobs)
     all_ = [each for job in jobs for each in (*([bundle.config_map(job)] if bundle else []), job)]

@@ -12,8 +12,9 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+|[^\[\]=]+=[^\[\]]*)\]")
 
 
 def set_field(obj: Raw, assignment: str) -> None:
-    """Change `spec.worker.template.spec.containers[0].image=x` or `...containers[name=paddle]...`.
+    """Set one field, for example `spec.worker.replicas=4`.
 
+    A list's element is named by index or field: `containers[0]` or `containers[name=paddle]`.
     The value is read as YAML. Missing objects on the path are created. Raises Usage for a missing
     list or list element, and for a path or value that cannot be read.
     """

@@ -58,7 +58,7 @@ def _tool_alone(part: Part) -> Found:
 
 
 def _no_launcher(part: Part) -> Found:
-    """Advice if a program after `python -c` contacts no peers, or one process gets many devices."""
+    """Advice if the code in `python -c` contacts no peers, or if one process gets many devices."""
     if not part.is_collective or not part.argv or not _PYTHON.fullmatch(part.argv[0]):
         return
     rest = part.argv[1:]

@@ -73,7 +73,7 @@ class Part:
 
     @property
     def is_collective(self) -> bool:
-        """Whether these are two or more workers of a job without servers and heter workers."""
+        """Whether this is the worker role, with two or more pods, in a job without ps and heter."""
         has_others = self.spec.get(Role.PS) or self.spec.get(Role.HETER)
         return self.role == Role.WORKER and not has_others and self.replicas > 1
 

@@ -28,7 +28,7 @@ CHINESE = Text(
     Who.USER,
 )
 _FAILURES = frozenset({Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED, Reason.RESTART_LOOP})
-"""The reasons of a failed program; its message can name etcd."""
+"""The reasons of a job whose program has failed; the failure's message can name etcd."""
 
 
 def narrow(client: Client, picture: JobPicture, reason: str, text: Text, language: str) -> Text:
@@ -77,6 +77,6 @@ def _service(picture: JobPicture) -> tuple[str, str]:
 
 
 def _master(job: PaddleJob, pod: Raw) -> str:
-    """The URL in the pod's trainer; empty if it has none."""
+    """The etcd's URL in the environment of the pod's trainer; empty if there is none."""
     env = trainer_of(pod.get("spec") or {}).get("env") or ()
     return next((str(each.get("value")) for each in env if each.get("name") == VARIABLE), "")

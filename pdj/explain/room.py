@@ -13,7 +13,7 @@ MAX_NODES = 10
 
 
 def node_lines(client: Client, job: PaddleJob, texts: ModuleType) -> list[str]:
-    """A line for each device of which no node has enough, then one for each of MAX_NODES nodes."""
+    """Lines about devices of which no node has enough, then one for each of MAX_NODES nodes."""
     nodes, _ = client.list(core_path("", "nodes"))
     lines = [*_never_fits(nodes, job, texts)]
     lines += [f"{name_of(node)}: {_describe(node)}" for node in nodes[:MAX_NODES]]
@@ -35,7 +35,7 @@ def quota_lines(client: Client, namespace: str) -> list[str]:
 
 
 def _never_fits(nodes: list[Raw], job: PaddleJob, texts: ModuleType) -> Iterator[str]:
-    """A line for each role whose pods ask for more devices than any node has, used or not."""
+    """A line for each role and device if a pod asks for more of the device than any node has."""
     most = most_devices(map(devices_of, nodes))
     for role, spec in job.spec.roles.items():
         for found in too_many_devices(spec.pod_spec, most):

@@ -42,7 +42,7 @@ _PLACES = frozenset({Reason.UNSCHEDULABLE, Reason.PARTLY_PLACED, Reason.STARTING
 _QUOTAS = frozenset({Reason.QUOTA_EXCEEDED, Reason.PARTLY_PLACED})
 _OF_FAILURES = frozenset({Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED, Reason.RESTART_LOOP})
 _SET_UP = frozenset({"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"})
-"""Reasons of a kubelet's Events if it cannot start a pod's first container."""
+"""Reasons of the Events of a kubelet that cannot start a pod's first container."""
 _GROUPS = frozenset(
     {Reason.POD_GROUP_PENDING, Reason.POD_GROUP_INVALID, Reason.POD_GROUP_UNAVAILABLE}
 )
@@ -112,7 +112,7 @@ def build_story(
 
 
 def _doubt(why: Why, doubt: Text) -> Why:
-    """Replace the text of AllPodsRunning: by its log, the job perhaps does not train."""
+    """Replace the text of AllPodsRunning, because the log suggests that the job does not train."""
     return replace(why, text=doubt) if why.reason == Reason.ALL_PODS_RUNNING else why
 
 
@@ -139,7 +139,7 @@ def _whys(job: PaddleJob, events: list[Raw], texts: ModuleType) -> Iterator[Why]
 
 
 def _true_conditions(status: JobStatus) -> Iterator[JobCondition]:
-    """The true conditions, headline first, up to Failed, Completed or Suspended if one is true."""
+    """The true conditions, headline first; none after Failed, Completed or Suspended."""
     first = headline_condition(status)
     for condition in sorted(telling_conditions(status), key=lambda each: each != first):
         yield condition
@@ -301,7 +301,7 @@ def _facts(
 
 
 def _last_lines(job: PaddleJob, last: Failure, texts: ModuleType) -> list[str]:
-    """The end of the failed pod's log from its record, and the command that shows more."""
+    """The end of the failed pod's log in the failure record, and the command that shows more."""
     # Users copy the command to a shell, and a role in the status can be any text.
     of_pod = f" --role {last.role} --index {last.index}" if last.role in [*Role] else ""
     command = f"kubectl pdj -n {job.namespace} logs {job.name}{of_pod} --attempt {last.attempt}"
