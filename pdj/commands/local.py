@@ -37,9 +37,9 @@ from pdj.text.terminal import Screen
 ROOT = Path(__file__).parents[2]
 NEEDED = ("cryptography", "kubernetes", "yaml", "orjson")
 NO_CHECKOUT = (
-    "a cluster on this machine needs the project's own folder and its packages: in a checkout of "
-    "it, pip install --editable '.[localcluster]', and pip uninstall paddlejob if the wheel is "
-    "installed too"
+    "a cluster on this machine needs a checkout of the project and some packages: in the checkout, "
+    "run pip install --editable '.[localcluster]'; if the wheel is installed, also run pip "
+    "uninstall paddlejob"
 )
 ENDED = "the local cluster has ended by itself"
 END_SECONDS = 60.0

@@ -151,7 +151,7 @@ def _why_gone(status: JobStatus, wanted: int | None, is_recorded: bool) -> list[
 def _has_run(status: JobStatus) -> bool:
     """Whether the status shows that a container of the job has ever run.
 
-    The condition Running is False when the job starts, and changes when all pods run.
+    The condition Running is False from the job's start: if it changed later, all pods have run.
     """
     running = status.condition(Condition.RUNNING)
     changed = running is not None and running.last_transition_time > status.start_time

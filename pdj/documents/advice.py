@@ -132,8 +132,8 @@ def _sidecar_first(part: Part) -> Found:
     names = [each["name"] for each in part.containers]
     if len(names) > 1 and TRAINER_CONTAINER not in names:
         message = (
-            f"{names[0]!r} counts as the trainer because it is the first of {len(names)}; name the "
-            f"trainer {TRAINER_CONTAINER!r}"
+            f"{names[0]!r} counts as the trainer because it is the first of {len(names)} "
+            f"containers; name the trainer {TRAINER_CONTAINER!r}"
         )
         yield (*part.place, "containers", 0, "name"), message
 

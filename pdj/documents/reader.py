@@ -232,7 +232,7 @@ class _Builder:
         for key, inner in node.value:
             if key.tag.endswith(":merge"):
                 merged = self.build(inner, place)
-                # A later merge overrides fields above it; in a list of merges the first one wins.
+                # A merge overrides the fields above it. In a list to merge, the first mapping wins.
                 for each in reversed(merged) if isinstance(merged, list) else [merged]:
                     value |= each if isinstance(each, dict) else {}
                 continue

@@ -59,7 +59,7 @@ def test_a_local_cluster_needs_an_environment_without_the_wheel(python, tmp_path
         "import paddlejob as p\ntry: p.Client(local=True)\nexcept p.PaddleJobError as e: print(e)"
     )
     said = run(python, "-c", words, cwd=tmp_path).stdout
-    assert said.endswith("and pip uninstall paddlejob if the wheel is installed too\n")
+    assert said.endswith("if the wheel is installed, also run pip uninstall paddlejob\n")
 
 
 def test_the_wheel_brings_the_command(python, tmp_path):
