@@ -9,7 +9,7 @@ from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import log_path
 
 HEAD_BYTES = 64 << 10
-"""How much of the log to read: the launcher names its nodes when it starts."""
+"""How much of the log's beginning to read. The launcher names its nodes when it starts."""
 
 
 def find_alone(client: Client, picture: JobPicture) -> str:

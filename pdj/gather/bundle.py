@@ -1,7 +1,7 @@
 """Collects everything that is needed to help with a job, as named files.
 
-Secrets are never read. Values of variables are left out unless requested, and with them the
-annotation in which `kubectl apply` keeps a copy of the object.
+Secrets are never read. Unless requested, the values of variables and HTTP headers are left out, and
+also the annotation in which `kubectl apply` keeps a copy of the object.
 """
 
 import copy
@@ -50,7 +50,7 @@ def collect(client: Client, picture: JobPicture, with_env: bool) -> Iterator[Fil
 
 
 def redact(obj: Any) -> Any:
-    """A copy without APPLIED, with "(redacted)" for the values of variables and HTTP headers."""
+    """A copy without APPLIED, in which values of variables and HTTP headers are "(redacted)"."""
     if isinstance(obj, list):
         return [redact(each) for each in obj]
     if not isinstance(obj, dict):
@@ -91,7 +91,7 @@ def _operator_log(client: Client, key: str, problems: list[str]) -> str:
     query: Query = {"labelSelector": OPERATOR}
     own = key.partition("/")[0]
     pods = _try(problems, "operator", lambda: client.list(core_path("", "pods"), query)[0])
-    if pods is None:  # perhaps it is in the job's namespace
+    if pods is None:  # perhaps the operator is in the job's namespace
         pods = _try(problems, "operator", lambda: client.list(core_path(own, "pods"), query)[0])
     paths = (f"{RBAC}/clusterrolebindings", f"{RBAC}/namespaces/{own}/rolebindings")
     lists = (_try([], "", lambda path=path: client.list(path, query)[0]) for path in paths)
@@ -101,8 +101,11 @@ def _operator_log(client: Client, key: str, problems: list[str]) -> str:
         namespace = str(pod["metadata"]["namespace"])
         account = (namespace, str((pod.get("spec") or {}).get("serviceAccountName")))
         if account not in accounts and (accounts or namespace != USUAL_NAMESPACE):
-            # Anybody can give a pod that label.
-            why = "no ClusterRoleBinding of the operator, and no RoleBinding here, has its account"
+            # Anybody can give a pod the operator's label.
+            why = (
+                "no ClusterRoleBinding of the operator, and no RoleBinding in the job's namespace, "
+                "names the pod's ServiceAccount"
+            )
             problems.append(f"operator.log: {namespace}/{name_of(pod)} is not read: {why}")
             continue
         path = log_path(namespace, name_of(pod))
@@ -115,8 +118,8 @@ def _operator_log(client: Client, key: str, problems: list[str]) -> str:
 def _accounts(binding: Raw) -> Iterator[tuple[str, str]]:
     """Namespace and name of each ServiceAccount that the binding names.
 
-    RoleBindings in the job's namespace are trusted, too, because whoever can create them can change
-    the job and its logs anyway.
+    RoleBindings in the job's namespace are trusted like ClusterRoleBindings: whoever can create
+    them can change the job and its logs anyway.
     """
     for subject in binding.get("subjects") or ():
         if subject.get("kind") == "ServiceAccount":

@@ -95,7 +95,7 @@ def _others(client: Client, name: str) -> str:
 
 
 def headline_of(status: Raw) -> tuple[str, str]:
-    """Reason and message of a status; computed if it has none, empty if it is unreadable."""
+    """A status's reason and message: computed if it has no reason, empty if it is unreadable."""
     if not status.get("reason"):
         try:
             old = parse_status(status)
@@ -108,8 +108,8 @@ def headline_of(status: Raw) -> tuple[str, str]:
 def check_served(client: Client, error: ApiError | None = None) -> None:
     """Raise NoOperator where the cluster does not know PaddleJobs, or not yet.
 
-    The path of an unknown kind returns 404 in plain text, but so does a load balancer without a
-    backend; so we ask the API server for its list of groups.
+    The path of an unknown kind returns 404 in plain text. A load balancer without a backend returns
+    the same, so we ask the API server for its list of groups.
     """
     if not is_served(client, API_VERSION, PLURAL):
         raise NoOperator(NO_OPERATOR)
@@ -141,7 +141,7 @@ def _index(pod: Raw) -> tuple[int, str]:
 
 
 def list_jobs(client: Client, namespace: str, selector: str = "") -> list[Raw]:
-    """The jobs of a namespace, or of all if it is empty."""
+    """The jobs of a namespace; of all namespaces if `namespace` is empty."""
     query = {"labelSelector": selector} if selector else {}
     try:
         return client.list(jobs_path(namespace), query)[0]

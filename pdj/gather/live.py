@@ -58,7 +58,7 @@ class LiveJob:
 
     @property
     def trouble(self) -> ApiError | None:
-        """The present outage, because of which the picture can be old; None without one."""
+        """The present outage, or None. During an outage the picture can be old."""
         return self._jobs.trouble or (self._pods.trouble if self._pods else None)
 
     @property

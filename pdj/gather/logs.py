@@ -1,9 +1,9 @@
 """Reads one container's log: every line once, even if the stream breaks or the container restarts.
 
 The kubelet's timestamps say where to resume. After a break the log is requested again from the
-second of the last line on. Lines that were read before are dropped: those with an older timestamp,
-and of those with the same timestamp as many as were read. Pieces of a very long line are treated
-as lines.
+second of the last line on. Lines that were read before are dropped. These are the lines with an
+older timestamp than the last line's, and as many lines with the same timestamp as were read. Pieces
+of a very long line are treated as lines.
 """
 
 import threading
@@ -25,9 +25,9 @@ FIRST_PAUSE_SECONDS = 0.2
 MAX_PAUSE_SECONDS = 3.0
 NANOSECONDS = 1_000_000_000
 STREAM_READ_SECONDS = 3600.0
-"""So long, because a log can be silent for hours; it ends when its pod is gone."""
+"""Long, because a log can be silent for hours. The stream ends when the pod is gone."""
 MAX_LINE_BYTES = 64 << 10
-"""A longer line is cut into pieces, which say so."""
+"""A longer line is cut into pieces, with a mark at each cut."""
 GOES_ON = " … (cut: the line goes on)".encode()
 GONE_ON = "… ".encode()
 
@@ -133,7 +133,7 @@ class LogReader:
         return pod if pod is not None and uid_of(pod) == self._source.uid else None
 
     def _has_ended(self, pod: Raw, status: Raw) -> bool:
-        """Whether the container has ended for good, by its status from before its log was read."""
+        """Whether the container had already ended for good before its log was read."""
         phase = (pod.get("status") or {}).get("phase")
         has_ended = "terminated" in (status.get("state") or {})
         return phase in ("Succeeded", "Failed") or (has_ended and is_deleting(pod))
@@ -149,7 +149,7 @@ class LogReader:
             self._stream = stream
         try:
             self._position.rewind()
-            # A log is asked for by the pod's name, which the pod of the next attempt has, too.
+            # The log's path has only the pod's name, and the next attempt's pod has the same name.
             if not self._closed.is_set() and self._find_pod() is not None:
                 for stamped in stamp_pieces(pieces_of(stream, MAX_LINE_BYTES)):
                     self._take(*stamped)
@@ -205,7 +205,7 @@ def _split_stamp(text: bytes) -> tuple[tuple[int, str] | None, bytes]:
 
 
 class Position:
-    """How far a log has been read: the last line's moment, and the number of lines with it."""
+    """How far a log has been read: the last line's moment, and how many lines have that moment."""
 
     def __init__(self) -> None:
         self.time = ""

@@ -14,7 +14,7 @@ from kube.clock import Clock
 
 MAX_BUFFERED = 5_000
 MAX_BUFFERED_BYTES = 4 << 20
-"""The most lines, and bytes, of one log that wait. A reader that gets this far ahead pauses."""
+"""Limits of the lines of one log that wait to be taken. A reader that reaches one pauses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Merger:
         self._heads: list[tuple[int, int, Source]] = []
         """An entry for each log that has lines waiting: the moment of its first line."""
         self._silent: set[Source] = set()
-        """The open logs without a line that waits."""
+        """The open logs that have no line waiting."""
         self._count = 0
         self._is_closed = False
 

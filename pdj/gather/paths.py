@@ -8,7 +8,7 @@ JOBS = f"/apis/{API_VERSION}"
 
 
 def jobs_path(namespace: str, name: str = "") -> str:
-    """The jobs of a namespace (of all namespaces if it is empty), or one job."""
+    """The path of one job, or of the jobs of a namespace. An empty `namespace` means all."""
     return _path(JOBS, namespace, PLURAL, name)
 
 

@@ -7,7 +7,7 @@ from kube.client import read_parts
 from kube.http import Stream
 
 MAX_FOLLOWING_BYTES = 3
-"""The bytes of a UTF-8 character after its first one."""
+"""The most bytes that can follow the first byte of a UTF-8 character."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """A job's training progress, from the last lines of its first worker, with the user's permissions.
 
-A running job needs one GET, or two if its lines are long: its spec has the names of the pod and the
-container. Any other job needs none. If the log is silent, one GET for each of the first MAX_WORKERS
-workers finds the worker that stopped first.
+For a running job one GET is needed, or two if the lines are long, because the job's spec has the
+names of the pod and the container. For other jobs none is needed. If the log is silent, one GET for
+each of the first MAX_WORKERS workers finds the worker that stopped first.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ from reconcile.words.progress import (
 
 PERIOD_SECONDS = 4.0
 REST_SECONDS = 15.0
-"""The period if the log could not be read or is silent, because reading then takes long."""
+"""The time between two reads of a silent or unreadable log, because reading one takes long."""
 THREADS = 8
 SILENT_SECONDS = 60.0
 """After this long without a line the logs of the other workers are read, too."""
@@ -43,13 +43,15 @@ SUSPICIOUS_SECONDS = 600.0
 """After this long without a line, and without an announced pause, the training perhaps hangs."""
 MAX_WORKERS = 16
 TALKING = timedelta(seconds=120)
-"""A worker that fell silent this long before the first worker did is not the cause."""
+"""A worker that fell silent this long before worker 0, or longer, is not the cause. If the lines
+read from worker 0 span more time, their span is the limit.
+"""
 _UNKNOWN = Progress()
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """The progress in a log. `problem` says why it could not be read, if so.
+    """The progress in a log. If the log could not be read, `problem` says why.
 
     `first_silent` is None if no worker fell silent before the others, or if that is unknown.
     """
@@ -71,8 +73,8 @@ class Training:
     def is_suspicious(self) -> bool:
         """Whether the log has long been silent, or the launchers form their group again and again.
 
-        False during an announced pause. False also for progress from the status, because the
-        operator checks that and sets TrainingStalled.
+        False during an announced pause. False also for progress from the status: for that job the
+        operator reads the log itself, and sets TrainingStalled.
         """
         quiet, forming = self.progress.quiet_until, self.progress.forming_since is not None
         is_announced = quiet is not None and self.read_at < quiet
@@ -123,7 +125,7 @@ class TrainingReader:
         self._last: Training | None = None
 
     def read(self, job: PaddleJob) -> Training | None:
-        """The training, some seconds old at most; keeps a checkpoint seen in the attempt."""
+        """The training, at most some seconds old, with a checkpoint seen earlier in the attempt."""
         key = (job.uid, job.status.attempt, job.status.phase)
         last = self._last
         is_slow = last and (last.problem or last.silent_seconds > SILENT_SECONDS)
@@ -159,7 +161,7 @@ def _of_status(known: TrainingProgress) -> Progress:
 
 
 def _read_lines(client: Client, job: PaddleJob, worker: int, *counts: int) -> list[Line]:
-    """The last lines of a worker. If the lines are too long, the next of `counts` is tried."""
+    """The last lines of a worker. Tries each number of lines in `counts`, as `read_tail` does."""
     path = log_path(job.namespace, pod_name(job.name, Role.WORKER, worker))
     container = trainer_name(job.spec.roles[Role.WORKER].pod_spec)
     return read_lines(read_tail(client, path, container, counts))

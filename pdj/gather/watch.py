@@ -20,7 +20,7 @@ MAX_PAUSE_SECONDS = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An object that exists, or that is deleted if `is_gone`. `SYNCED` ends each list."""
+    """An object that exists or, with `is_gone`, one that was deleted. `SYNCED` ends each list."""
 
     obj: Raw
     is_gone: bool = False
@@ -43,7 +43,7 @@ class Watch:
         self._closed = threading.Event()
         self._known: dict[str, Raw] = {}
         self.trouble: ApiError | None = None
-        """The present outage, None without one. Any thread may read it."""
+        """The present outage, or None. Any thread may read it."""
         self._lock = threading.Lock()
         """Guards _stream."""
         self._stream: Stream | None = None
@@ -158,7 +158,7 @@ class Keeper:
 
     @property
     def trouble(self) -> ApiError | None:
-        """The present outage, because of which the copy can be old; None without one."""
+        """The present outage, or None. During an outage the copy can be old."""
         return self._watch.trouble
 
     def _run(self) -> None:
