@@ -1,7 +1,7 @@
 """The client of the page's user, built again from the kubeconfig after a login was refused.
 
-The page stays with the cluster that it was opened for: another current context changes nothing, and
-another server under the same context is refused.
+The page stays with the cluster that it was opened for. It keeps its context when the kubeconfig's
+current context changes. If its context gets another server, the page refuses that server.
 """
 
 import threading
@@ -48,8 +48,8 @@ class Access:
         if before != now:
             named = f"context {target.context!r}" if target.context else "default"
             raise Problem(
-                f"the kubeconfig's {named} now has the server {now}, but this page {before}: "
-                "start `kubectl pdj ui` again"
+                f"the kubeconfig's {named} now has the server {now}, but this page uses "
+                f"{before}: start `kubectl pdj ui` again"
             )
         return target
 

@@ -34,7 +34,7 @@ LANGUAGES = ("en", "zh")
 
 
 def build_app(session: Session, namespace: str, language: str) -> Starlette:
-    """The application. An empty `namespace` means all; the page's default is `language`."""
+    """The application. An empty `namespace` means all; `language` is the page's default."""
     return _App(session, namespace, language).build()
 
 
@@ -125,7 +125,7 @@ class _App:
         client, action = self._access.client(), request.path_params["action"]
         raw = get_job(client, *_where(request))
         if body.get("uid") != uid_of(raw):
-            raise Problem("this is another job now: the one before was deleted, and created again")
+            raise Problem("the job on the page has been deleted: another job now has its name")
         if action == "suspend":
             actions.suspend(client, raw)
         elif action == "resume":

@@ -27,7 +27,7 @@ class Door:
         self._is_closed = False
 
     def open(self, url: str) -> None:
-        """Write the file and open it in the browser; nothing after `close`. Raises OSError."""
+        """Write the file and open it in the browser. Does nothing after `close`. Raises OSError."""
         with self._lock:
             if self._is_closed:
                 return

@@ -85,7 +85,7 @@ class Guard:
         return hmac.compare_digest(given.encode(), self._secret.encode())
 
     def _has_key(self, request: Request) -> bool:
-        """Whether the request has the key, or needs none: the page's files have no secrets."""
+        """Whether the request has the key, or is for a file of the page, which has no secrets."""
         given = request.headers.get(KEY_HEADER, "")
         is_page = not request.url.path.startswith("/api/")
         return is_page or hmac.compare_digest(given.encode(), self._key.encode())
@@ -97,7 +97,7 @@ class Guard:
         is_right = hmac.compare_digest(token.encode(), self.token.encode())
         if not is_session and (self._is_entered or not is_right):
             return _refuse("this address is no longer good: start `kubectl pdj ui` again")
-        # Not a redirect: coming from another page, the browser would not send a strict cookie.
+        # Not a redirect: a browser that comes from another page would not send the strict cookie.
         url = f"/#key={self._key}" if is_right else "/"
         answer = HTMLResponse(_ENTER.format(url=url), headers={"refresh": f"0; url={url}"})
         if not is_session:

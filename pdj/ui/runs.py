@@ -18,9 +18,10 @@ from pdj.ui.rows import failure_text, seconds
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One pod, from its creation on. A time is None if it is unknown or still to come.
+    """One run of a pod. It begins when the pod is created, or when its container restarts.
 
-    `ending` says how it ended, empty after a success or if unknown; `state` is the pod's state.
+    A time is None if it is unknown or still to come. `ending` says how the run ended; it is empty
+    after a success, or if unknown. `state` is the pod's state.
     """
 
     pod: str
@@ -47,9 +48,9 @@ def runs_of(picture: JobPicture, events: tuple[Raw, ...]) -> dict[str, list[Run]
 
 
 def _ended_by(run: Run, following: Run) -> Run:
-    """The run, ended no later than the next pod of its name was created.
+    """The run, with an end no later than the beginning of the next run under this pod name.
 
-    Its recorded end can be missing, or be that of another pod.
+    The recorded end can be missing, or can be that of another pod.
     """
     begin = following.created or 0.0
     if run.finished is not None and run.finished <= begin:
@@ -58,7 +59,7 @@ def _ended_by(run: Run, following: Run) -> Run:
 
 
 def _live_runs(raw: Raw) -> Iterator[Run]:
-    """The pod's present run, after the run that its container restarted from, if there is one."""
+    """Up to two runs: the one before the container's last restart, if any, then the present one."""
     status, name = trainer_status(raw), name_of(raw)
     placed = seconds((condition_of(raw, "PodScheduled") or {}).get("lastTransitionTime"))
     created = seconds(raw["metadata"].get("creationTimestamp"))
@@ -94,7 +95,7 @@ def _past_runs(picture: JobPicture, events: tuple[Raw, ...]) -> Iterator[Run]:
 def _told_by_events(
     picture: JobPicture, events: tuple[Raw, ...]
 ) -> dict[str, list[dict[str, float]]]:
-    """For each name, the pods that are gone: the times of each one's first Events by reason."""
+    """The pods that are gone, by name. For each pod: the time of its first Event of each reason."""
     there = {uid_of(raw) for raw in picture.pods}
     told: dict[str, dict[str, dict[str, float]]] = {}
     for event in events:
@@ -113,10 +114,11 @@ def _by_time(picture: JobPicture) -> list[tuple[float, Failure]]:
 def _take_failure(
     failures: list[tuple[float, Failure]], moments: dict[str, float], until: float
 ) -> tuple[float, Failure] | None:
-    """Remove the record of this pod's end, and all before it, from the list, and return it.
+    """Return the record of this pod's end. Remove it and all earlier records from the list.
 
     Each record is used once, because times are whole seconds, and a pod can start in the second in
-    which its predecessor of the same name ended. None if the record is gone: old ones are dropped.
+    which its predecessor of the same name ended. Returns None if the status no longer has the
+    record: old records are dropped.
     """
     living = [when for reason, when in moments.items() if reason != "Killing"]
     alive = int(max(living, default=0.0))

@@ -58,7 +58,7 @@ def serve(session: Session, namespace: str, language: str) -> None:
         port = listening.getsockname()[1]
         guard = Guard(build_app(session, namespace, language), port, door.close)
         url = f"http://{ADDRESS}:{port}/?token={guard.token}"
-        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # the page says what is wrong
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # the page shows errors
         config = uvicorn.Config(
             guard,
             http="h11",
@@ -84,7 +84,7 @@ def _announce(session: Session, url: str, door: Door) -> None:
 
 
 def _listen(wanted: int | None) -> socket.socket:
-    """A socket on the requested port. Without one, on the usual port, or on any if it is taken."""
+    """A socket on the wanted port. If that is None, on the usual port, or on any if it is taken."""
     try:
         return socket.create_server((ADDRESS, PORT if wanted is None else wanted))
     except OSError as error:

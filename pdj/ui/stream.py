@@ -35,7 +35,7 @@ class Stream:
             group.start_soon(_end_with_reader, receive, group.cancel_scope)
             try:
                 await self._pump(send)
-            except Exception as error:  # if it is a defect, the page says so
+            except Exception as error:  # even a defect: the page shows it
                 self._refused(error)
                 await _send(send, [describe_problem(error)])
             await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -47,7 +47,7 @@ class Stream:
             while True:
                 await _send(send, await self._in_thread(feed.take))
         finally:
-            # In its own thread, because a silent cluster would keep the command from ending.
+            # In its own thread: the command must end, even if `close` waits for a silent cluster.
             threading.Thread(target=feed.close, daemon=True).start()
 
     async def _in_thread(self, call: Callable[[], Result]) -> Result:

@@ -18,7 +18,7 @@ from pdj.ui.runs import Run, runs_of
 
 MAX_PODS = 40
 _ORDER: list[str] = list(Phase)
-"""The order of phases that began in the same second, the unit of Kubernetes' times."""
+"""Sorts phases that began in the same second: times in Kubernetes are whole seconds."""
 _BY_EVENT: dict[str, Phase] = {
     Reason.CREATED: Phase.PENDING,
     Reason.ALL_PODS_RUNNING: Phase.RUNNING,
@@ -119,7 +119,10 @@ def _points(
 
 
 def _points_of_attempts(job: PaddleJob, runs: list[Run]) -> Iterator[tuple[float, str]]:
-    """When an attempt ended, and when all of its pods ran; works without the job's Events, too."""
+    """When all pods of an attempt were scheduled, when all ran, and when the attempt ended.
+
+    Needs no Events of the job.
+    """
     begin = 0.0
     ends = [(seconds(each.time), each.attempt) for each in job.status.failures]
     for end, attempt in [*ends, (None, job.status.attempt)]:
@@ -149,7 +152,7 @@ def _last_change(job: PaddleJob) -> float:
 
 def _attempts(job: PaddleJob, runs: list[Run]) -> Iterator[Bar]:
     """A bar for each recorded attempt, and for the current one. Attempts without a record are
-    merged into the next that has one.
+    merged into the next attempt with a record.
     """
     status, ended = job.status, seconds(job.status.completion_time)
     end, number = job.created_at.timestamp(), 1
@@ -167,7 +170,7 @@ def _attempts(job: PaddleJob, runs: list[Run]) -> Iterator[Bar]:
 
 
 def _begin(runs: list[Run], begin: float, end: float | None) -> float:
-    """When the first pod after `begin` (and before `end`) was created; `begin` if unknown."""
+    """The first creation of a pod from `begin` on and before `end`; `begin` if there is none."""
     return min((run.created or begin for run in runs if _is_within(run, begin, end)), default=begin)
 
 

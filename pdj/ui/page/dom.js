@@ -2,12 +2,12 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** An element: attributes, `onclick` and the like as listeners, children as nodes or text. */
+/** Create an element. Attributes such as `onclick` become listeners; children are nodes or text. */
 export function el(name, attributes = {}, ...children) {
   return fill(document.createElement(name), attributes, children);
 }
 
-/** The same for an SVG element. */
+/** Like `el`, for an SVG element. */
 export function svg(name, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, name), attributes, children);
 }

@@ -11,7 +11,7 @@ const GLYPHS = {
 
 export const now = () => Date.now() / 1000;
 
-/** `5s`, `3m12s`, `4h20m`, `12d`: with a second unit if the first is below 10. */
+/** `5s`, `3m12s`, `4h20m`, `12d`: with the next smaller unit if the number is below 10. */
 export function duration(seconds) {
   let left = Math.max(0, Math.floor(seconds));
   for (let at = 0; at < UNITS.length; at += 1) {

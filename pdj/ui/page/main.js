@@ -26,7 +26,7 @@ function kept(name) {
 function keep(name, value) {
   try {
     localStorage.setItem(name, value);
-  } catch { /* a browser that keeps nothing */ }
+  } catch { /* no storage in this browser */ }
 }
 
 function setTheme(value) {

@@ -8,7 +8,7 @@ let key = brought;
 try {
   if (brought) localStorage.setItem('key', brought);
   key ||= localStorage.getItem('key');
-} catch { /* a browser that keeps nothing: only this tab has the key */ }
+} catch { /* no storage in this browser: only this tab has the key */ }
 if (brought) history.replaceState(null, '', '/');
 
 /** A request's failure, in the words of the server that refused it. */
@@ -25,7 +25,7 @@ async function answer(response) {
   let problem = { kind: response.status === 403 ? 'session' : 'other', text };
   try {
     problem = JSON.parse(text);
-  } catch { /* no JSON: the guard's text */ }
+  } catch { /* not JSON: the guard refused in plain text */ }
   throw new Refused(problem.kind, problem.text);
 }
 
@@ -46,7 +46,7 @@ export const post = (path, body) => send(path, {
 });
 
 /**
- * Follows a feed while it is wanted and the page is visible; starts again when it breaks.
+ * Follows a feed until `close`, while the page is visible. Starts again when the feed breaks.
  * `take` gets each message. After a problem that waiting does not solve, the feed waits for `again`.
  */
 export class Feed {
@@ -96,7 +96,7 @@ export class Feed {
     }
   }
 
-  /** Read to the end; returns whether waiting does not solve the problem that ended it. */
+  /** Read the feed to its end. Returns true if a problem ended it that waiting does not solve. */
   async follow() {
     this.abort = new AbortController();
     const response = await send(this.path, { signal: this.abort.signal });

@@ -9,7 +9,7 @@ const BAR = 14;
 const AXIS = 22;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400, 172800, 604800, 2592000];
 
-/** Draw the lanes into `node`, as wide as it is. */
+/** Draw the lanes into `node`, over its full width. */
 export function drawTimeline(node, timeline, job) {
   const width = Math.max(280, node.clientWidth || 800);
   const names = timeline.lanes.map((lane) => laneName(lane, job));
