@@ -115,7 +115,7 @@ def _target(folder: Path, path: Path) -> str:
 
 
 def _read(path: Path, name: str, before: os.stat_result) -> bytes:
-    """The file's content; raises Problem if somebody changes the file meanwhile."""
+    """The file's content. Raises Problem if somebody changes the file while it is read."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         content = file.read()
         after = os.fstat(file.fileno())

@@ -20,7 +20,7 @@ from pdj.errors import Problem, Usage
 
 ARCHIVE, REQUIREMENTS, UNPACK = "code.tar.gz", "requirements.txt", "unpack.py"
 CODE, WORKSPACE_VOLUME, PACKAGES_VOLUME = "pdj-code", "pdj-workspace", "pdj-packages"
-"""Names of volumes; the first is the init container's name, too."""
+"""Names of volumes; the first is also the init container's name."""
 SENT, WORKSPACE, PACKAGES = "/pdj-code", "/workspace", "/pdj-packages"
 OURS = {CODE, WORKSPACE_VOLUME, PACKAGES_VOLUME}
 COPIED = ("image", "imagePullPolicy", "securityContext")
@@ -107,7 +107,7 @@ class Bundle:
         pod["initContainers"] = [*_others(pod, "initContainers"), self._unpacker(trainer, mounts)]
 
     def _unpacker(self, trainer: Raw, mounts: list[Raw]) -> Raw:
-        """The init container that unpacks the code; it is the last one: sidecars already run."""
+        """The init container that unpacks the code. It comes last, so sidecars already run then."""
         command = [str(each) for each in trainer.get("command") or ()]
         is_python = command and PYTHON.fullmatch(command[0])
         python = command[:1] if is_python else ["sh", "-c", FIND_PYTHON]
@@ -126,7 +126,7 @@ class Bundle:
 
 
 def digest_of(config_map: Raw) -> str:
-    """SHA-256 of a ConfigMap's content, computed because the annotation with it can be wrong.
+    """SHA-256 of a ConfigMap's content. It is computed, because the annotation can be wrong.
 
     The archive is decompressed first: two versions of zlib can pack the same files differently.
     """
@@ -157,7 +157,7 @@ def config_map_names(job: Raw) -> set[str]:
 
 
 def is_code_of(config_map: Raw, job: Raw) -> bool:
-    """Whether a ConfigMap has the label of the job's code: the job's volume can name any other."""
+    """Whether a ConfigMap's label names the job. The job's volume alone can name any ConfigMap."""
     return labels_of(config_map).get(LABEL_CODE_OF) == name_of(job)
 
 
@@ -167,8 +167,8 @@ def _others(holder: Raw, field: str) -> list[Raw]:
 
 
 def _enter(trainer: Raw, has_packages: bool) -> None:
-    """Let the trainer start in the code's folder and find its packages. Raises Problem if the own
-    settings of the trainer prevent that.
+    """Let the trainer start in the code's folder and find its packages. Raises Problem if the
+    trainer's own settings prevent that.
     """
     folder = str(trainer.setdefault("workingDir", WORKSPACE))
     if PurePosixPath(WORKSPACE) not in (PurePosixPath(folder), *PurePosixPath(folder).parents):

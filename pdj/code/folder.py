@@ -91,7 +91,7 @@ def _environment() -> dict[str, str]:
 
 
 def _walk(folder: Path, below: str, patterns: list[Pattern]) -> Iterator[str]:
-    """Paths of all files and links, and of secret folders; does not enter these or ignored ones."""
+    """Paths of files, links and secret folders. Does not enter secret or ignored folders."""
     try:
         entries = sorted(os.scandir(folder / below), key=lambda entry: entry.name)
     except OSError as error:

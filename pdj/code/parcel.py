@@ -20,12 +20,12 @@ class Parcel:
     index_url: str = ""
     include: Sequence[str] = ()
     files: Mapping[str, bytes] | None = None
-    """The content of more files, beside those of the folder, by name."""
+    """More files to send, besides those of the folder: their content by name."""
 
     def pack(self, note: Callable[[str], None] = lambda _text: None) -> Bundle | None:
         """Read and pack everything; None if there is nothing to send.
 
-        Raises Problem if something cannot be sent or is too large, Usage if it needs code.
+        Raises Problem if something cannot be sent or is too large, Usage if an argument needs code.
         """
         has_code = self.folder is not None or self.files is not None
         has_packages = has_code and self.requirements is not None

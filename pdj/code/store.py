@@ -1,7 +1,7 @@
 """The ConfigMap of a job's code in the cluster: created before the job, then owned by the job.
 
-If the command is killed in between, the ConfigMap perhaps has no owner. Then
-`delete --orphans` sets the job that uses the ConfigMap as its owner; without one, it deletes it.
+If the command is killed in between, the ConfigMap perhaps has no owner. Then `delete --orphans`
+makes the job that uses the ConfigMap its owner. If no job uses the ConfigMap, it is deleted.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,8 @@ Say = Callable[[str], None]
 @contextmanager
 def sent(client: Client, config_map: Raw, say: Say, is_trial: bool = False) -> Iterator[None]:
     """Create the ConfigMap, run the block, which creates the job, and make the job its owner. If
-    no job uses the ConfigMap then, delete it. With `is_trial`, the API server only checks it.
+    no job uses the ConfigMap after the block, delete it. With `is_trial`, the API server only
+    checks the ConfigMap.
     """
     try:
         job = client.find(_job_path(config_map))
@@ -98,7 +99,7 @@ def code_of(client: Client, job: Raw) -> Raw:
 
 def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
     """Create the ConfigMap, or reuse an equal one. One with another owner is replaced, because it
-    would be deleted with that owner. Raises Problem if other content has this name.
+    would be deleted with that owner. Raises Problem if the name belongs to something else.
     """
     path = _path(config_map)
     try:

@@ -77,11 +77,11 @@ def passed_links(names: Set[str], links: Set[str]) -> Iterator[str]:  # noqa: UP
 
 
 def install(requirements: str, target: str, folder: str) -> None:
-    """Install packages into `target`; pip runs in `folder`, the code. Exits on failure."""
+    """Install packages into `target`. Runs pip in `folder`, with the code. Exits on failure."""
     if importlib.util.find_spec("pip") is None:
         sys.exit(f"error: {NO_PIP}")
     temporary = os.path.join(target, ".tmp")
-    os.makedirs(temporary, exist_ok=True)  # the root can be read-only
+    os.makedirs(temporary, exist_ok=True)  # the root filesystem can be read-only
     words = ["--target", target, "--no-cache-dir", "--disable-pip-version-check", "--no-input"]
     said = ""
     with subprocess.Popen(

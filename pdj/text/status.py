@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 Branch = tuple[str, list[str]]
 """A part of the tree: its title and its leaves."""
 MAX_PODS = 200
-"""The most pods shown for each role; if there are more, those that run are left out."""
+"""The most pods shown for each role. A role with more shows only pods that do not run."""
 _INDENT = "│  ├─ "
 _STATES = {
     "Running": "green",

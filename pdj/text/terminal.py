@@ -15,7 +15,7 @@ _HARMFUL: Final = re.compile(
 _SHADE = r"(?:0?[0-47]|2[2-47]|[349][0-7]|10[0-7]|[34]9|[34]8;(?:5|2;\d{1,3};\d{1,3});\d{1,3})"
 _COLOUR: Final = re.compile(rf"(\x1b\[(?:{_SHADE}(?:;{_SHADE})*)?m)")
 _OF_BARS: Final = re.compile(r"\x1b\[[0-9]?[AK]")
-"""Escapes of one progress bar above another: move the cursor up, erase the line."""
+"""Escapes that stacked progress bars use: move the cursor up, erase the line."""
 COLOURS: Final = {
     "bold": "1",
     "dim": "2",
@@ -53,7 +53,7 @@ def log_line(text: str, has_colour: bool = False) -> str:
     A progress bar overwrites itself after each carriage return; only its last state is kept.
     """
     text = _OF_BARS.sub("", text).rstrip("\r").rpartition("\r")[2]
-    pieces = _COLOUR.split(text)  # every second one is a colour
+    pieces = _COLOUR.split(text)  # odd indexes have the colours
     shown = [plain(each) if at % 2 == 0 else each * has_colour for at, each in enumerate(pieces)]
     return "".join(shown) + "\x1b[0m" * (has_colour and len(pieces) > 1)
 
@@ -123,7 +123,7 @@ class Screen:
         self.out.flush()
 
     def redraw(self, lines: list[str]) -> None:
-        """Print over the lines drawn last, at most a screenful; without a terminal, below them."""
+        """Print at most a screenful over the lines drawn last; all lines if this is no terminal."""
         if self.is_terminal and self._drawn:
             self.out.write(f"\033[{self._drawn}F\033[J")
         height = self.height() if self.is_terminal else len(lines)
