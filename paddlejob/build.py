@@ -52,7 +52,7 @@ def _fits(value: Any, kinds: tuple[Any, ...]) -> bool:
 
 
 def build_training(given: argparse.Namespace) -> Raw:
-    """The job of these arguments of `Client.train`.
+    """Build the job from the arguments of `Client.train`.
 
     Raises NotSendable for values that no job can have, and Problem if no name can be made.
     """

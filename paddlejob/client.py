@@ -26,10 +26,10 @@ from pdj.text.terminal import Screen
 class Client:
     """Creates and finds jobs. It connects on the first call.
 
-    The cluster is that of the kubeconfig (found as by kubectl), or in a pod without one that of the
-    pod. With `local=True`, the client starts a cluster of processes with `nodes` nodes on this
-    machine. That cluster ends with the client: `close` it, or use it in a `with`. A client must be
-    used by only one thread.
+    It uses the kubeconfig that kubectl would use, or, in a pod without one, the cluster of the pod.
+    With `local=True`, it starts a cluster of processes with `nodes` nodes on this machine. That
+    cluster ends with the client: `close` the client, or use it in a `with`. Only one thread may use
+    a client.
     """
 
     def __init__(
@@ -97,10 +97,10 @@ class Client:
         include: str | Iterable[str] = (),
         replace: bool = False,
     ) -> Job:
-        """Create the job in a YAML file, or an object; `code` is a folder to send with the job.
+        """Create a job from a YAML file or an object. `code` is a folder to send with the job.
 
-        The other arguments are those of `train`. Raises PaddleJobError, for example Refused, which
-        names an invalid field, or AlreadyThere without `replace`.
+        The other arguments are those of `train`. Raises PaddleJobError, for example Refused (the
+        text names an invalid field) or, without `replace`, AlreadyThere.
         """
         given = check(Client.submit, locals())
         with translating(NotSendable):
@@ -138,7 +138,7 @@ class Client:
         matches them.
 
         `image` needs Python and PaddlePaddle; pip installs `requirements` (lines, or a file) before
-        the start, from `index_url`. `name` is by default that of the function, or of the image.
+        the start, from `index_url`. The default `name` comes from the function, or from the image.
         `ps` is the number of parameter servers. `resources` are the limits of each pod, such as
         {"nvidia.com/gpu": 8}. `queue` is a queue of Volcano. `backoff_limit` is the number of
         restarts after failures. With `ps` or `launcher=False`, the function runs without

@@ -1,7 +1,7 @@
-"""Turns a function into files: its source, and a main that calls it with arguments from JSON.
+"""Turns a function into two files: its source with a call at the end, and the arguments as JSON.
 
-A function that would not work in the job is refused here, with its name and the line. The file
-contains only the function, which can use only names that it defines, imports or has as arguments.
+A function that would not work in the job is refused here, with its name and the line. Only its own
+source is sent, so the function can use only names that it defines, imports or has as arguments.
 """
 
 import __future__
@@ -35,7 +35,7 @@ if __name__ == "__main__":
 LOOK_UPS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 """Bytecode instructions that can look up a name in the module."""
 STORES = {"STORE_NAME", "STORE_GLOBAL"}
-"""Instructions with which a module defines a name; `from x import *` has none."""
+"""Instructions with which a module defines a name. `from x import *` uses neither."""
 MADE_BY_SHELLS = {"_", "__IPYTHON__"}
 IS_LATER = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 LATER = (
@@ -53,7 +53,7 @@ def pack_function(function: Callable[..., Any], args: Mapping[str, Any]) -> dict
         inspect.signature(function).bind(**args)
     except TypeError as error:
         raise NotSendable(f"{function.__name__}: args do not fit: {error}") from None
-    lines = list(io.StringIO(text))  # splitlines would also end them at U+2028 or a form feed
+    lines = list(io.StringIO(text))  # splitlines would also split at U+2028 or a form feed
     kept = lines[:1] * (node.col_offset > 0) + lines[node.lineno - 1 : node.end_lineno]
     return _files("".join(kept), node.name, args)
 
@@ -112,7 +112,7 @@ def _refuse_kind(function: Callable[..., Any]) -> FunctionType:
     reasons: dict[str, object] = {
         "is a partial: pass its values as args": isinstance(plain, partial),
         "is a method: its object cannot be sent": inspect.ismethod(function),
-        "is a class: pass a function that makes it": inspect.isclass(plain),
+        "is a class: pass a function that calls it": inspect.isclass(plain),
         "is built in, and has no source to send": inspect.isbuiltin(plain),
         "is an object that can be called, and has no source to send": not inspect.isfunction(plain),
         "is a lambda: give it a name with def": name == "<lambda>",
@@ -128,7 +128,9 @@ def _refuse_kind(function: Callable[..., Any]) -> FunctionType:
 
 
 def _at(thing: Any) -> str:
-    """`, line 12` of a function, or of the one that a partial or object calls; empty if unknown."""
+    """The line of a function, as in `, line 12`; empty if unknown. For a partial or another object,
+    the line of the function that it calls.
+    """
     thing = getattr(thing, "func", thing)
     code = getattr(thing, "__code__", None) or getattr(type(thing).__call__, "__code__", None)
     try:
@@ -138,7 +140,9 @@ def _at(thing: Any) -> str:
 
 
 def _read_source(function: FunctionType) -> tuple[str, ast.FunctionDef, int]:
-    """The source as a program, its definition, and how many lines of the file come before it."""
+    """The function's source as a program, the node of its definition, and how many lines the file
+    has before the source.
+    """
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError, SyntaxError, IndexError):
@@ -167,8 +171,8 @@ def _refuse_names(function: FunctionType, node: ast.FunctionDef, before: int) ->
     for each in ast.walk(node):
         if isinstance(each, ast.ImportFrom) and each.level:
             raise NotSendable(
-                f"{function.__name__}, line {before + each.lineno}: a relative import, "
-                "which has no package in the job: import it by its full name"
+                f"{function.__name__}, line {before + each.lineno}: a relative import "
+                "does not work in the job: use the full name of the module"
             )
     program = compile(
         ast.Module([node], []), "", "exec", __future__.annotations.compiler_flag, True

@@ -157,9 +157,9 @@ class Job:
             actions.scale(self._client.api, self._look().raw, workers)
 
     def restart(self) -> None:
-        """Begin a new attempt, which does not count against backoffLimit; an ended job is deleted
-        and created again. If the creation fails, the error names a file with the job, for
-        `client.submit`.
+        """Begin a new attempt, which does not count against backoffLimit. A job that has ended is
+        instead deleted and created again. If the creation fails, the error names a file with the
+        job, for `client.submit`.
         """
         with translating():
             raw, session = self._look().raw, self._session(wait=False)
@@ -170,7 +170,7 @@ class Job:
             self._uid = uid_of(look(session.client, self.namespace, self.name).raw)
 
     def delete(self, wait: bool = True, timeout: float | None = None) -> None:
-        """Delete the job and everything that it owns; with `wait`, return when it is gone."""
+        """Delete the job and everything that it owns; with `wait`, return only when it is gone."""
         session = self._session(timeout=timeout)
         with translating():
             with suppress(NotFound):

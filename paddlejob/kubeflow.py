@@ -35,13 +35,13 @@ STATUSES = {
         constants.TRAINJOB_RUNNING,
     ),
 }
-"""Phases that are not listed are Created."""
+"""All other phases count as Created."""
 ALIASES = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
 """Kubeflow's short names of resources."""
 
 
 class TrainerClient(TheirClient):
-    """Kubeflow's client on PaddleJobs; `client` connects to the cluster (default: kubectl's)."""
+    """Kubeflow's client on PaddleJobs. Without `client`, it uses the cluster that kubectl uses."""
 
     def __init__(self, client: Client | None = None) -> None:
         self.backend = PaddleBackend(client or Client())
@@ -82,11 +82,11 @@ class PaddleBackend(RuntimeBackend):
                 "initializers are not supported: mount the data, or read it in the program"
             )
         if not isinstance(trainer, types.CustomTrainer | types.CustomTrainerContainer):
-            raise NotImplementedError("the trainer is a CustomTrainer or a CustomTrainerContainer")
+            raise NotImplementedError("trainer must be a CustomTrainer or a CustomTrainerContainer")
         named = runtime or DISTRIBUTED
         runtime = self.get_runtime(named if isinstance(named, str) else named.name)
         spec: Raw = {"metadata": {"name": f"p{uuid.uuid4().hex[:11]}"}}
-        for option in options or ():  # an option refuses a backend that it is not for
+        for option in options or ():  # raises if the option is for another backend
             option(spec, trainer, self)
         nodes = 1 if trainer.num_nodes is None else trainer.num_nodes
         wish: Raw = {
@@ -180,7 +180,7 @@ class PaddleBackend(RuntimeBackend):
         Raises TimeoutError, and RuntimeError if the job has failed and Failed is not in `status`.
         """
         if not 0 < polling_interval < timeout:
-            raise ValueError("polling_interval is more than 0 and less than timeout")
+            raise ValueError("polling_interval must be more than 0 and less than timeout")
         if unknown := status - {*STATUSES.values(), constants.TRAINJOB_CREATED}:
             raise ValueError(f"there is no status {', '.join(sorted(unknown))}")
         clock = Clock()

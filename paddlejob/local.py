@@ -8,7 +8,7 @@ from pdj.text.terminal import plain
 
 
 def start(stack: contextlib.ExitStack, nodes: int) -> str:
-    """Start a cluster that ends with the stack or this process; returns its kubeconfig's path."""
+    """Start a cluster, which ends with `stack` or this process. Returns its kubeconfig's path."""
     check_installed()
     order = {"objects": [], "namespace": "default", "nodes": nodes}
     _, ready = stack.enter_context(run_host(_say, order))

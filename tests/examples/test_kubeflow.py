@@ -26,4 +26,4 @@ def test_the_quick_start_of_kubeflow_ends_complete(module_lab: Lab) -> None:
     assert status == "Complete node-0 Succeeded node-1 Succeeded"
     assert any(line.endswith("rank 0 of 2 steps 3") for line in log), log
     assert (is_listed, has_event) == ("True", "True")
-    assert refused == "the trainer is a CustomTrainer or a CustomTrainerContainer"
+    assert refused == "trainer must be a CustomTrainer or a CustomTrainerContainer"
