@@ -46,7 +46,7 @@ def role_maker() -> Any:
 
 
 def endpoints(variable: str) -> list[str]:
-    """The variable's hosts with ports. A host without one gets PADDLE_PORT, the same for all."""
+    """The variable's hosts, each with a port: PADDLE_PORT, if the host comes without one."""
     port = os.environ["PADDLE_PORT"]
     hosts = os.environ[variable].split(",")
     return [host if ":" in host else f"{host}:{port}" for host in hosts]

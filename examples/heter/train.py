@@ -61,7 +61,9 @@ def describe(role_maker: Any) -> dict[str, Any]:
 
 
 def greet(endpoint: str) -> None:
-    """Connect, and exit if that fails for CONNECT_SECONDS or the answer is another endpoint."""
+    """Connect to a process that serves. Exit if that fails for CONNECT_SECONDS, or if the process
+    answers with another endpoint.
+    """
     host, port = endpoint.split(":")
     deadline = time.monotonic() + CONNECT_SECONDS
     while True:
@@ -78,7 +80,7 @@ def greet(endpoint: str) -> None:
 
 
 def serve(endpoint: str) -> None:
-    """Listen at the endpoint, and send its text to everyone who connects. Never returns."""
+    """Listen at the endpoint, and send `endpoint` to everyone who connects. Never returns."""
     host, port = endpoint.split(":")
     with socket.create_server((host, int(port))) as listener:
         while True:

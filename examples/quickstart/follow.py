@@ -106,7 +106,7 @@ class Follower:
         return 0
 
     def _on_host(self, job: Raw, path: str) -> str:
-        """The path on the node of a path in worker 0's container, if that is on a host path."""
+        """Where worker 0's `path` is: on the node if in a hostPath volume, else in the pod."""
         spec = job["spec"]["worker"]["template"]["spec"]
         paths = {v["name"]: v.get("hostPath", {}).get("path") for v in spec.get("volumes") or ()}
         for mount in spec["containers"][0].get("volumeMounts") or ():

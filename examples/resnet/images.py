@@ -60,7 +60,7 @@ def order(count: int, epoch: int, seed: int) -> np.ndarray:
 
 
 class Checksum:
-    """A digest of the indexes of the images that a worker has trained on, in this order."""
+    """A digest of the indexes of the images that a worker has trained on, in order of training."""
 
     def __init__(self) -> None:
         self.rows = 0

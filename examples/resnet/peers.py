@@ -44,7 +44,7 @@ def held_for_relaunch() -> Iterator[None]:
     """If a peer is lost under an elastic launcher, wait until the launcher restarts this program.
 
     Any RuntimeError counts as a lost peer. The launcher notices the loss some seconds later than
-    Gloo, and would give up if the program failed before. Without an elastic launcher, or after
+    Gloo, and would give up if the program failed by then. Without an elastic launcher, or after
     RELAUNCH_SECONDS, the error is raised again, and this worker fails as well.
     """
     try:

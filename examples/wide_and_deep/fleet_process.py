@@ -29,10 +29,9 @@ from trainer import Trainer
 
 
 def run(make_role_maker: Callable[[], Any]) -> None:
-    """Run to the end as the server or worker that Fleet's role maker says.
+    """Run to the end as a server or a worker: Fleet's role maker knows which.
 
-    `make_role_maker` creates the role maker, which also knows the other processes. Exits if this
-    PaddlePaddle has no parameter servers.
+    `make_role_maker` creates the role maker. Exits if this PaddlePaddle has no parameter servers.
     """
     if not hasattr(paddle.base.core, "DistFleetWrapper"):
         sys.exit(f"PaddlePaddle {paddle.__version__} has no parameter servers: use 2.6.2")

@@ -72,7 +72,7 @@ def build(learning_rate: float) -> Network:
     loss = paddle.mean(
         paddle.nn.functional.binary_cross_entropy(prediction, paddle.cast(label, "float32"))
     )
-    # DistributedInfer copies the program, so it comes before `minimize`, by which Fleet splits it.
+    # DistributedInfer copies the program before `minimize`, because Fleet splits the program there.
     inference = DistributedInfer(startup_program=paddle.static.Program())
     _minimize(loss, learning_rate)
     return Network(ids, dense, label, prediction, inference)

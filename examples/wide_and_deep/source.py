@@ -1,8 +1,8 @@
 """Where a worker's samples come from: a directory of click logs, or a generator with a seed.
 
-Either way an epoch is cut into parts. A step is the training on one part, of many batches. All
-workers take the same number of steps, because they meet at checkpoints; one with fewer parts idles
-at the end.
+Either way an epoch is cut into parts. In a step, a worker trains on one part, in many batches.
+All workers take the same number of steps, because they meet at checkpoints. A worker with fewer
+parts is idle in the last steps.
 """
 
 from __future__ import annotations

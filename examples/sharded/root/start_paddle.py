@@ -129,7 +129,7 @@ def environment(role: str, node: Node) -> dict[str, str]:
 
 
 def join(addresses: list[str], port: int) -> str:
-    """The addresses, each with this port, as Paddle's variables list endpoints."""
+    """The addresses, each with this port, in the format of Paddle's variables."""
     return ",".join(f"{address}:{port}" for address in addresses)
 
 
