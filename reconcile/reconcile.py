@@ -209,7 +209,7 @@ def _tend_ended(view: View, holds: list[Hold]) -> Plan:
 
 
 def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
-    """The plan with force-deletes, and, if its write is due, the status that the children give."""
+    """The plan with force-deletes added, and with the job's status if a status write is due."""
     told = told_hold(holds)
     status = _stamp(add_loss(view, summarize(view, told)), view.job.generation)
     stuck = force_deletes(view)
@@ -218,7 +218,7 @@ def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
     events, outcomes = ((), ()) if wait else _news(view, status, told)
     if stuck:
         names = ", ".join(sorted(delete.target.name for delete in stuck))
-        message = f"deleted without waiting for their lost nodes: {names}"
+        message = f"deleted pods without waiting for their lost nodes: {names}"
         events = (*events, EmitEvent("Warning", Reason.FORCE_DELETED, message))
     return replace(
         plan,
@@ -253,7 +253,8 @@ def _status_wait(view: View, status: JobStatus) -> float:
     """Seconds by which to defer a status change.
 
     0 for a new phase that is not in QUIET_PHASES, for a change of the spec, if something begins to
-    delay the pods, and for this process's first write of the status.
+    delay the pods, and for this process's first write of the status. But a job's first status waits
+    as `_first_status_wait` says.
     """
     if not _is_minor(view.job.status, status):
         return 0.0
@@ -270,9 +271,9 @@ def _status_wait(view: View, status: JobStatus) -> float:
 def _first_status_wait(view: View, status: JobStatus) -> float:
     """Seconds by which to defer the first status, because other jobs wait for a worker.
 
-    A job with pods but without a status was deferred by an earlier pass, so it is deferred further.
+    If the job has pods, an earlier pass deferred its status, so it is deferred further.
     A status costs the API server about as much as two pods, and a job that runs by then writes only
-    one. Deadlines count from the start time in this status, so it waits for at most half of one.
+    one status. Deadlines count from the start time in it, so the wait is at most half a deadline.
     """
     if not view.observed.is_backlogged and not view.pods:
         return 0.0
@@ -345,7 +346,7 @@ def _first_events(view: View, status: JobStatus, now_runs: bool) -> list[EmitEve
 
 
 def _trouble_events(view: View, status: JobStatus, told: Hold | None) -> list[EmitEvent]:
-    """Events about a running job's PodGroup, refusals, a stall, and workers that train alone."""
+    """Events about refusals, a stall, workers that train alone, and a running job's PodGroup."""
     events = []
     for type_ in _TROUBLE:
         old, new = view.job.status.condition(type_), status.condition(type_)
@@ -359,5 +360,5 @@ def _trouble_events(view: View, status: JobStatus, told: Hold | None) -> list[Em
 
 
 def _is_news(old: JobCondition, new: JobCondition) -> bool:
-    """Whether a changed message is worth an Event; a change in which pods are placed is not."""
+    """Whether the message changed, and not only because other pods are placed now."""
     return old.message != new.message and new.reason != Reason.PARTLY_PLACED

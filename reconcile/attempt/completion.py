@@ -1,4 +1,4 @@
-"""Decides when a job is complete: when all its workers have succeeded, or enough of an elastic job.
+"""Decides when a job is complete: all workers have succeeded, or enough workers of an elastic job.
 
 Servers do not count, because they never exit by themselves.
 """
@@ -29,8 +29,8 @@ def find_completion(view: View) -> Move | None:
 def _end_elastic(view: View) -> Move | None:
     """Complete an elastic job if enough of the workers that trained together succeeded.
 
-    The job waits for those that still run, but not for a worker that started after the first one
-    had ended, because that worker trains alone.
+    The job waits for workers that still run, but not for a worker that started after another one
+    had ended well, because such a worker trains alone.
     """
     ended = _succeeded(view)
     peers = _peers(view, ended)
@@ -46,8 +46,8 @@ def _end_elastic(view: View) -> Move | None:
 def find_untrained(view: View) -> Incident | None:
     """The incident of a launcher that exited 0 without training, because it missed its peers.
 
-    An elastic launcher that does not find its least number of peers within its timeout exits 0. If
-    fewer workers than that ran at the same time, none of them can have trained. Else None.
+    An elastic launcher exits 0 if it does not meet its least number of peers within its timeout. So
+    if fewer workers than this number ran at the same time, none has trained. Otherwise None.
     """
     ended = _succeeded(view)
     if not ended:
@@ -57,8 +57,8 @@ def find_untrained(view: View) -> Incident | None:
     if together >= least:
         return None
     message = (
-        f"{ended[0].name} exited 0 without training: it waited for its peers, but of at least "
-        f"{least} workers only {together} ran"
+        f"{ended[0].name} exited 0 without training: it waited for its peers, but "
+        f"only {together} of at least {least} workers ran"
     )
     return Incident(Reason.ELASTIC_UNTRAINED, message, is_charged=False)
 
@@ -79,8 +79,8 @@ def _peers(view: View, ended: list[PodView]) -> list[PodView]:
 def _was_left_alone(pod: PodView, first: datetime, timeout: timedelta) -> bool:
     """Whether this pod's launcher started too late to meet the worker that ended first.
 
-    Such a launcher waits for its whole timeout and then exits 0, too. A worker that saves the model
-    can also end that late, so we check the pod's start as well.
+    A launcher that was left alone waits for its whole timeout and then exits 0. A worker that
+    saves the model can end equally late, so we also check when the pod started.
     """
     ended = pod.end.finished_at if pod.end and pod.state is PodState.SUCCEEDED else None
     if pod.started_at is None or ended is None or ended - first < timeout:

@@ -97,7 +97,7 @@ def _make_room(view: View, pod: PodView, text: str) -> str:
     wanted = dict.fromkeys(INSUFFICIENT.findall(text))
     asked = [f"{each} {amount}" for each in wanted if (amount := _asked(pod_spec, each))]
     if not asked:
-        return "compare selectors, affinity and tolerations with the nodes, or wait for one"
+        return "compare selectors, affinity and tolerations with the nodes, or wait for a node"
     asks = f"each {pod.role} pod asks for"
     for device, number, most in too_many_devices(pod_spec, view.observed.most_devices):
         if device in wanted:

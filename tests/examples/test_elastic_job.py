@@ -252,7 +252,7 @@ def test_launchers_that_missed_their_peers_complete_nothing(lab: Lab, job_histor
     assert "Restarting" in phases
     assert not {"Completed", "Completing", "Failed"} & set(phases)
     (told, *_) = lab.wait(lambda: lab.events("held", "ElasticUntrained"), "an Event")
-    assert "but of at least 2 workers only 1 ran" in told
+    assert "but only 1 of at least 2 workers ran" in told
     assert lab.status("held").get("failureCount") is None
 
 
