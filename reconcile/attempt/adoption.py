@@ -2,12 +2,13 @@
 
 paddle-operator 0.3 has the same kind and gives children the same names, but its pods have none of
 our labels, so no watch shows them. A status with a phase but no attempt is that operator's, because
-ours has both. We read its pods by name and add our labels. When the store shows all of them, we
-write attempt 1 and the condition Adopted. These pods keep the ConfigMap and the Services that they
-were started with. No child is created beside them, and the next attempt is like any other.
+our statuses have both. We read its pods by name and add our labels. When the store shows all of
+them, we write attempt 1 and the condition Adopted. These pods keep the ConfigMap and the Services
+that they were started with. No child is created beside them, and the next attempt is like any
+other.
 
-A job of ours has such a status, too, after that operator's CRD was applied over ours, because that
-CRD drops status fields that it does not know. We recognise the job by its attempt's pods and
+A job of ours can also have such a status, because that operator's CRD drops status fields that it
+does not know, if somebody applied it over ours. We recognise the job by its attempt's pods and
 ConfigMap, and it continues.
 
 A job without workers is left alone. If no worker has begun, there is nothing to lose, and the pods
@@ -47,8 +48,8 @@ _ENDED = (PodState.SUCCEEDED, PodState.FAILED)
 def names_to_ask_for(job: Raw) -> tuple[str, ...]:
     """Names of the pods that another operator has perhaps made for a job; none for a job of ours.
 
-    All that the job controls must be read, whatever labels they have: a pod that is not adopted has
-    the name of one of ours, and would be deleted.
+    All of them must be read, whatever their labels. A pod that was not adopted would be deleted as
+    soon as the operator creates its own pod of that name.
     """
     status: Any = job.get("status")
     if not isinstance(status, dict) or not status.get("phase") or status.get("attempt"):
@@ -61,7 +62,7 @@ def names_to_ask_for(job: Raw) -> tuple[str, ...]:
 
 
 def leave_alone(view: View) -> Plan | None:
-    """Only set a condition on a job without workers, which never completes; None for others."""
+    """Only set a condition if the job has no workers and so never completes. None for others."""
     worker = view.job.spec.roles.get(Role.WORKER)
     if worker is not None and worker.replicas > 0:
         return None
@@ -75,7 +76,7 @@ def leave_alone(view: View) -> Plan | None:
 
 
 def take_pods(view: View) -> Plan | None:
-    """Label the pods that no watch shows; if no worker has begun, delete them. None without any."""
+    """Label pods that no watch shows, or delete them if no worker has begun. None without any."""
     pods = tuple(_with_labels(view, pod) for pod in view.observed.unseen_pods)
     if not pods:
         return None

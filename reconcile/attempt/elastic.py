@@ -43,7 +43,7 @@ def replacement_delay(view: View, name: str) -> float:
     """Seconds until a worker that failed can be created again; 0 after its first failure.
 
     Status keeps few records, so if many workers fail, this worker's record is perhaps gone. While
-    status is full, none is created until the oldest record is as old as the shortest back-off.
+    status is full, no worker is created until the oldest record is 10 s old.
     """
     records = [f for f in view.job.status.failures if f.attempt == view.attempt]
     ends = [f for f in records if f.pod == name]
@@ -60,7 +60,7 @@ def _seconds_left(view: View, failure: Failure, delay: float) -> float:
 
 
 def _answer_failures(view: View, incidents: list[Incident]) -> Move:
-    """Record the failures, which lets the pods be replaced; if too few live, end the attempt."""
+    """Record the failures, so that pods are replaced; if too few workers live, end the attempt."""
     fatal = next((incident for incident in incidents if incident.is_fatal), None)
     first = describe(view, fatal) if fatal else name_culprit(view, incidents)
     live = sum(peer.is_live for peer in view.of_role(Role.WORKER))

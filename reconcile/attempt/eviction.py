@@ -24,7 +24,7 @@ def end_evicted(view: View) -> Move:
 
 
 def _why(workload: Raw | None) -> str:
-    """Kueue's reason and its message, or how else the job has lost its quota."""
+    """Why the job has lost its quota: Kueue's reason and message, else our own."""
     if workload is None:
         return "WorkloadDeleted: its Workload is gone, so it has no quota"
     if is_set(workload, "Finished"):

@@ -21,7 +21,7 @@ MAX_DELAY_SECONDS = 360.0
 batch/v1 doubles from 10 s, too, but already waits before the first retry, and up to 10 min.
 """
 MAX_FRUITLESS_RESTARTS = 100
-"""The most restarts in a row that do not count against backoffLimit: nine and a half hours."""
+"""The most restarts in a row that do not count against backoffLimit: 9.5 hours of back-offs."""
 USEFUL_SECONDS = 60.0
 """An attempt that ran for this long has perhaps made progress."""
 STABLE_SECONDS = 600.0
@@ -52,7 +52,7 @@ def answer_incident(view: View, incident: Incident) -> Move:
 def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
     """Begin the next attempt. All older pods become obsolete, because they have an older number."""
     status = note_loss(view, status, incident)
-    # The condition Restarting, too: an incident during a back-off starts a back-off of its own.
+    # Restarting also ends, because an incident during a back-off starts a back-off of its own.
     ended = (Condition.RUNNING, Condition.PODS_SCHEDULED, Condition.RESTARTING)
     status = end_conditions(status, view.now, *ended)
     status = set_condition(
@@ -66,7 +66,7 @@ def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
 
 
 def with_attempt(view: View, status: JobStatus, attempt: int) -> JobStatus:
-    """The status of this attempt, without pods and ports yet, and with the restarts counted.
+    """The status at the beginning of this attempt, without pods and ports. It counts the restarts.
 
     With spec.resume, the status stores the last checkpoint's step: all programs resume from it.
     """
@@ -113,9 +113,9 @@ def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> 
 
 
 def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:
-    """The nodes where this job failed, was evicted or lost the node; the latest last.
+    """The nodes to avoid, the latest last: lost nodes, and those where pods failed or were evicted.
 
-    A faulty device adds its node in any case, even if a rule ignores the failure.
+    A node with a faulty device is always added, even if a rule ignores the failure.
     """
     node = incident.node
     blames_node = incident.reason in (Reason.POD_EVICTED, Reason.NODE_LOST, Reason.POD_FAILED)

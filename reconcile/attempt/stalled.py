@@ -112,7 +112,7 @@ def _since(moment: datetime | None) -> str:
 
 
 def _first_of(policy: StallPolicy, reading: Reading) -> FirstSilent:
-    """As `first_silent`, without workers that fell silent `afterSeconds` before worker 0 did."""
+    """The result of `first_silent`, with the policy's `afterSeconds` as `lead`."""
     times = [(name, time) for name, time, _ in reading.tails]
     return first_silent(times, timedelta(seconds=policy.after_seconds))
 

@@ -22,7 +22,7 @@ def find_suspension(view: View) -> Move | None:
 
 
 def _suspend(view: View) -> Move:
-    """Raise the attempt's number, which makes its pods obsolete, unless the job has none.
+    """Suspend the job. If it has pods, raise the attempt's number, which makes them obsolete.
 
     A ConfigMap counts like a pod, because later pods must not read the addresses in it.
     """

@@ -75,7 +75,7 @@ def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
 
 
 def build_env_from(view: View) -> list[Raw]:
-    """The reference to the attempt's ConfigMap: the container does not start before that exists."""
+    """The reference to the attempt's ConfigMap, without which the container does not start."""
     if view.job.spec.is_elastic:
         return []
     return [{"configMapRef": {"name": view.config_map_name}}]
@@ -166,7 +166,7 @@ def _master(view: View) -> str:
     The default is the etcd of manifests/elastic in the job's namespace.
 
     The launcher strips every letter of `etcd://` from the front of the URL, so it would also strip
-    a host named `etcd`. It does not strip capitals, and host names can contain them.
+    a host named `etcd`. So we capitalise a first letter that it would strip; DNS ignores case.
     """
     server = view.settings.elastic_server or f"paddle-elastic-etcd.{view.job.namespace}:2379"
     if server[:1] in LETTERS_OF_THE_SCHEME:

@@ -14,7 +14,7 @@ from reconcile.model.workload import FLAVOR, flavors_of, is_admitted, places_pod
 
 TOPOLOGY = "kueue.x-k8s.io/podset-"
 LEVELS = ("required-topology", "preferred-topology", "unconstrained-topology")
-"""With the prefix TOPOLOGY, the annotations by which a template asks for a topology."""
+"""The annotations by which a template asks for a topology, without their prefix TOPOLOGY."""
 
 
 def assigned_flavors(view: View) -> list[Child]:
@@ -24,7 +24,7 @@ def assigned_flavors(view: View) -> list[Child]:
 
 
 def find_conflict(view: View) -> str:
-    """The first conflict of Kueue with the template, or of two sources of Kueue; empty if none."""
+    """The first conflict of Kueue with the template, or between changes by Kueue; empty if none."""
     for role, spec in view.job.spec.roles.items():
         template = spec.template.get("metadata") or {}
         places = {"nodeSelector": spec.pod_spec, "labels": template, "annotations": template}

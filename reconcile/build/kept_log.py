@@ -13,7 +13,7 @@ from reconcile.model.view import View
 
 MAX_ATTEMPTS = 4
 MAX_PACKED_BYTES = 4 << 10
-"""The most packed bytes of one attempt's log, which is 16 KiB for the attempts that are kept."""
+"""The most packed bytes of one attempt's log; MAX_ATTEMPTS such logs have 16 KiB."""
 MAX_BYTES = 64 << 10
 _GZIP = 31
 """With this `wbits`, zlib reads and writes the format of gzip."""

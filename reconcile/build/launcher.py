@@ -41,7 +41,8 @@ HARMLESS_VARIABLES = frozenset(
 def count_processes(trainer: Raw) -> int | None:
     """How many processes the launcher starts in this container.
 
-    None if that is unknown: it runs something else, too, or its template perhaps names its peers.
+    None if that is unknown, as when the container runs other programs, too, or when the template
+    perhaps names the launcher's peers.
     """
     env = {each["name"]: each.get("value") for each in trainer.get("env") or ()}
     sizes = {SIZES[name]: env.pop(name) for name in tuple(env) if name in SIZES}

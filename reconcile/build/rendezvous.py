@@ -37,7 +37,7 @@ GLOO_RENDEZVOUS_HTTP = "3"
 """Fleet's role maker: 1 is HDFS, 2 a file, 3 an HTTP server on the first server."""
 
 RENDEZVOUS_VARIABLE = "PADDLE_RENDEZVOUS"
-"""The trainer's variable with the attempt's number, from a key of this job's ConfigMaps only."""
+"""The variable with the attempt's number, from a key that only this job's ConfigMaps have."""
 
 CONFIG_MAP_VARIABLES = frozenset(
     {
@@ -52,7 +52,7 @@ CONFIG_MAP_VARIABLES = frozenset(
 """Names that the ConfigMap can contain; a template's entries with these names are dropped."""
 
 PLAIN_VARIABLES = ("NNODES", "MASTER_ADDR", "MASTER_PORT")
-"""paddleformers-cli and erniekit start the launcher with these; a template's entries win."""
+"""paddleformers-cli and erniekit pass these to the launcher; a template's entries win."""
 
 ENDPOINT_LISTS = {
     Role.PS: "PADDLE_PSERVERS_IP_PORT_LIST",
@@ -62,7 +62,7 @@ ENDPOINT_LISTS = {
 """The variables of the ConfigMap with each role's endpoints, in index order."""
 
 HOST_LIST = "PADDLE_IPS"
-"""The workers' hosts, if their launchers use this list instead of their endpoints."""
+"""The variable with the workers' hosts; only for launchers that use it instead of endpoints."""
 
 PUBLISHED_LISTS = (*ENDPOINT_LISTS.values(), HOST_LIST)
 """The variables in which peers find pods' addresses."""
@@ -76,7 +76,7 @@ def rendezvous_key(job: PaddleJob) -> str:
 def all_have_addresses(view: View) -> bool:
     """Whether every wanted pod exists, has its address, and is alive or has succeeded.
 
-    Some have succeeded if somebody deleted the ConfigMap and the other pods wait for a new one.
+    Pods can have succeeded already if somebody deleted the ConfigMap and it must be made again.
     """
     return len(view.pods) == len(view.wanted) and all(
         pod.address and (pod.is_live or pod.state is PodState.SUCCEEDED)
@@ -218,8 +218,8 @@ def _server_variables(view: View) -> dict[str, str]:
 def has_stale_config_map(view: View, pod: PodView) -> bool:
     """Whether the pod's kubelet still has the ConfigMap of a former job of this name.
 
-    A kubelet never reads an immutable ConfigMap again while one of its pods refers to it. Even a
-    pod that has ended does so for some seconds, until its volumes are gone (SyncTerminatedPod in
+    A kubelet never reads an immutable ConfigMap again while one of its pods refers to it. A pod
+    that has ended still counts for some seconds, until its volumes are gone (SyncTerminatedPod in
     kubelet.go).
     """
     if view.config_map is None or not pod.is_live:

@@ -40,7 +40,7 @@ def uses_kueue(view: View) -> bool:
 
 
 def is_queued(view: View) -> bool:
-    """Whether pods of the job are not allowed yet."""
+    """Whether the job still waits until Kueue allows its pods."""
     return uses_kueue(view) and not is_admitted(view.workload)
 
 
@@ -51,7 +51,7 @@ def is_stale(view: View, workload: Raw) -> bool:
     succeeded in an earlier attempt gave back part of the quota, this attempt needs that part again.
     """
     if is_set(workload, "Finished"):
-        return view.job.is_ours  # the end of the manager's job may not have been copied yet
+        return view.job.is_ours  # perhaps the end of the manager's job is not copied yet
     if has_quota(workload):
         done = len(view.completed.get(Role.WORKER, ()))
         given = (workload.get("status") or {}).get("reclaimablePods") or ()
@@ -120,7 +120,7 @@ def _pod_sets(view: View) -> list[Raw]:
 
 
 def _topology(template: Raw) -> Raw:
-    """The topology that annotations ask for. With the index, close ranks get close nodes."""
+    """The topology that annotations ask for. With the pod index, close ranks get close nodes."""
     told = (template.get("metadata") or {}).get("annotations") or {}
     request: Raw = {"podIndexLabel": LABEL_INDEX}
     for key in LEVELS:
