@@ -83,7 +83,7 @@ def _unplaced(view: View, gang: Gang) -> Hold | None:
 
 
 def _waited_seconds(view: View) -> float:
-    """Seconds since the start in status, which is the creation if the first status came late."""
+    """Seconds since the start time in status; 0 if status has none."""
     started = parse_time(view.job.status.start_time)
     return (view.now - started).total_seconds() if started else 0.0
 

@@ -9,8 +9,8 @@ two jobs could block each other again and again.
 If a pod has an error of its own, such as a wrong image, that error is reported first, because its
 grace period would never begin while the job reports a lack of nodes.
 
-Jobs with gang scheduling are left to their scheduler. Elastic jobs train with the workers that are
-placed, and keep their pods. So do jobs one of whose programs has started.
+Jobs with gang scheduling are left to their scheduler. Elastic jobs keep their pods, because they
+train with the workers that are placed. A job also keeps its pods after a program has started.
 """
 
 import hashlib
@@ -80,7 +80,7 @@ def back_off_seconds(uid: str, times: int) -> float:
 
 
 def _await_next_try(view: View) -> Hold | None:
-    """The back-off after the pods were given back."""
+    """The hold for the back-off after the job deleted its pods; None when it is over."""
     status = view.job.status
     since = parse_time(status.given_back_at) or view.now
     due = since + timedelta(seconds=back_off_seconds(view.job.uid, status.given_back))

@@ -15,7 +15,7 @@ from reconcile.model.view import View
 from reconcile.model.workload import condition_named, has_quota, is_admitted, priority_class_of
 
 RETRY_SECONDS = 5.0
-"""How often to retry: no watch shows that Workloads are served, or a new class or flavor."""
+"""How often to retry: no watch shows a new class or flavor, or that Kueue is now installed."""
 NEXT_STEPS = {
     "WaitingForQuota": "wait until other jobs of the queue end, or ask for less",
     "ExceedsMaxQuota": "ask for less, or have the quota raised: it never fits as it is",
@@ -35,7 +35,7 @@ NEXT_STEPS = {
     "UnsatisfiedAdmissionChecks": "wait for the admission checks of the queue",
     "UnsatisfiedChecks": "wait for the admission checks of the queue",
 }
-"""The next step by the reason of QuotaReserved, or of Admitted if quota is reserved."""
+"""The next step, by the reason of QuotaReserved or, if quota is reserved, that of Admitted."""
 INACTIVE = "set spec.suspend to true and then to false, or its Workload's spec.active to true"
 GRANT = "have an administrator grant it the permissions of --kueue (chart: kueue.enabled)"
 UNSEEN = "wait for the jobs before it in the queue; if there are none, check that Kueue runs"

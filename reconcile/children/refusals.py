@@ -1,7 +1,7 @@
 """Which refusals still matter, and for how long creates pause because of them.
 
-After a child was refused, its job can be scaled down, suspended or restarted, or end. If the job no
-longer needs the child, it does not wait for it, and must not report that it does.
+After a child was refused, its job can be scaled down, suspended or restarted, or end. Then perhaps
+the job no longer needs the child, and must neither wait for it nor report such a wait.
 """
 
 from collections.abc import Set as AbstractSet
@@ -22,7 +22,7 @@ MAX_PAUSE_SECONDS = 300.0
 PAUSE_SECONDS_PER_JOB = 0.1
 """All paused jobs of a namespace together try at most ten creates a second."""
 UNTRIED_PAUSE_SECONDS = 2.0
-"""The pause of a job that has assumed another job's refusal: it tries soon itself."""
+"""The pause of a job that reports another job's refusal as its own, before its first own try."""
 
 Names = dict[str, AbstractSet[str]]
 """The names of children, by their kind."""

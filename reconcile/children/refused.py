@@ -46,7 +46,7 @@ def await_permission(view: View) -> Move | Hold | None:
 
 
 def explain_refusals(view: View, refusals: Sequence[Refusal]) -> Hold:
-    """The first of these refusals in words."""
+    """A hold that explains the first of these refusals and counts the others."""
     return replace(_explain(view, refusals[0]), more=and_more(len(refusals) - 1))
 
 

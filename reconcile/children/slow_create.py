@@ -1,7 +1,7 @@
 """Delays creates after a create in the same namespace took long to fail, as with a hanging webhook.
 
 Each such create blocks a worker. So for a while, other jobs of that namespace that need a child of
-the same kind first report the failure as theirs, and try to create the child in a later pass.
+the same kind do not try at once: they report the same failure, and try in a later pass.
 """
 
 from dataclasses import replace
@@ -12,7 +12,7 @@ from reconcile.model.hold import Hold, Stop
 from reconcile.model.view import View
 
 SPEAKS_SECONDS = 30.0
-"""How long a slow create delays the other jobs of its namespace."""
+"""For this long after a slow create, the other jobs of its namespace do not try at once."""
 
 
 def await_slow_create(view: View) -> Hold | None:

@@ -4,7 +4,7 @@ Unless the job is elastic, every pod waits in CreateContainerConfigError until i
 ConfigMap exists. Here, this wait is no error.
 
 The grace period begins when the status first reports such an error, as for an invalid child in
-`refused.py`, because the pull of a large image can take longer than that before it fails.
+`refused.py`. It begins no earlier, because a large image's pull can take longer to fail.
 """
 
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def await_startup(view: View) -> Move | Hold | None:
 
 
 def _as_reported(view: View, errors: Sequence[_Error]) -> _Error:
-    """The error whose grace period ends first; of several, the error that status already reports.
+    """The error whose grace period ends first; if several end then, the one that status reports.
 
     While the kubelet backs off, it does not report why a pull failed, so we keep status's cause.
     """
@@ -124,7 +124,7 @@ def _find_error(view: View, pod: PodView) -> _Error | None:
 
 
 def _due(view: View, reason: Reason, heals: bool, since: datetime) -> datetime:
-    """When the error ends the job: a grace period after its first report and after `since`."""
+    """When the error ends the job: a grace period after `since` or its first report (the later)."""
     settings = view.settings
     grace = settings.image_pull_grace_seconds if heals else settings.config_error_grace_seconds
     reported = grace_since(view.job.status, reason, IMAGE_FLAG if heals else CONFIG_FLAG)

@@ -29,7 +29,7 @@ MAX_GRACE_SECONDS = 366 * 86400
 """The longest grace period that we compute with: the API allows any int64, beyond the calendar."""
 FOREGROUND = "foregroundDeletion"
 OWN_FINALIZERS = frozenset({FOREGROUND, "orphan"})
-"""The garbage collector's finalizers on the job; with the first, it deletes the children first."""
+"""The garbage collector's finalizers on the job. FOREGROUND makes it delete the children first."""
 LIFTED_BY = {
     "scheduling.k8s.io/podgroup-protection": "set the gates GenericWorkload and GangScheduling for "
     "the controller-manager, too",
@@ -73,7 +73,10 @@ def _await_former(children: tuple[str, ...]) -> Hold:
 
 
 def _await_children(view: View) -> Hold:
-    """Name what blocks the deletion of a job; a hold without a reason if nothing is late yet."""
+    """Return a hold that names what blocks the job's deletion.
+
+    While nothing is late yet, the hold has no reason, only a time.
+    """
     leavers = list(_of_job(view))
     hanging, left = _hanging(view, leavers), _seconds_to_hang(view, leavers)
     if not hanging:

@@ -6,7 +6,8 @@ annotation. As the kubelet can see the ConfigMap later than we do, a pod that st
 another one. This does no harm to a pod that waits for something else, such as a Secret.
 
 After a pod's init containers, its status says PodInitializing until the kubelet tries again, so we
-cannot see that the trainer waits. Such a pod is annotated once, two seconds after they ended.
+cannot see that the trainer waits. Such a pod is annotated once, two seconds after its init
+containers ended.
 """
 
 import re

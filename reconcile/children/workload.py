@@ -23,8 +23,8 @@ from reconcile.model.workload import (
 REQUEUED_AT_ONCE = ("Preempted", "NodeFailures")
 """After these evictions the job is queued again at once; after others, Kueue says when."""
 INACTIVE = "Deactivated"
-"""The reason of the condition Requeued of an inactive Workload. Kueue queues it again only with
-exactly this reason; that of the condition Evicted has a suffix.
+"""The reason of the condition Requeued of an inactive Workload, which Kueue queues again only with
+exactly this reason. The reason of the condition Evicted has a suffix.
 """
 TIME_IS_UP = "MaximumExecutionTimeExceeded"
 DEACTIVATION = "DeactivationTarget"
