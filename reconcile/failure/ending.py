@@ -12,7 +12,7 @@ MAX_RECORD_CHARACTERS = 1024
 """The limit of a record's message: the line with the cause, and as many last lines as fit."""
 OUT_OF_MEMORY = "OOMKilled"
 PLAIN_REASONS = ("", "Error", "Completed")
-"""The program ended by itself or by a signal. With other reasons the kubelet says what happened."""
+"""With these reasons, the program ended by itself or by a signal. Others say what happened."""
 _EXITED = "exited with code "
 _FAILED = "failed with "
 _RUNTIME_WORDS = "start container process: "

@@ -1,10 +1,10 @@
 """Time without training: from the end of an attempt until all pods of a later one run.
 
-If a checkpoint is known, it begins at the last one, or at the attempt's start if that is later,
-because the steps after that are trained again. If the training had stalled, it begins at the last
-step. Status stores when it began, and why. The loss is counted once, with the status write that
-clears these fields: when all pods run again, when a stalled training goes on, or when the job ends
-or is suspended.
+If a checkpoint is known, the time begins at the last one, or at the attempt's start if that is
+later, because the steps since then are trained again. If the training had stalled, it begins at the
+last step. Status stores when it began, and why. The loss is counted once, with the status write
+that clears these fields: when all pods run again, when a stalled training goes on, or when the job
+ends or is suspended.
 """
 
 import math
@@ -35,7 +35,7 @@ def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:
 
 
 def note_stop(status: JobStatus, since: str, reason: Reason) -> JobStatus:
-    """The status with this time since when nothing trains.
+    """The status with a note that nothing has trained since this time.
 
     If status has a time already, the earlier one counts, with the reason that was noted first.
     """
@@ -67,7 +67,7 @@ def count_loss(view: View, status: JobStatus) -> tuple[Outcome, ...]:
 
 
 def add_loss(view: View, status: JobStatus) -> JobStatus:
-    """Add the loss that ends with this status to its lost seconds; at the first run, the start-up.
+    """Add to the lost seconds what this status ends: a loss, or the wait for the first run.
 
     `kubectl pdj status` shows the share of the time in which the job has trained.
     """

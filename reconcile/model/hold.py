@@ -83,7 +83,7 @@ def grace_since(status: JobStatus, reason: Reason | None, flag: str) -> datetime
     pending = status.true_condition(Condition.PENDING)
     if pending is None or pending.reason != reason:
         return None
-    if not status.waiting.cause:  # written by a release that noted it in the condition alone
+    if not status.waiting.cause:  # an older release noted the start only in the condition
         return parse_time(pending.last_transition_time)
     return parse_time(status.waiting.since) if status.waiting.grace == flag else None
 

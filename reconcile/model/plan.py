@@ -106,14 +106,14 @@ class Outcome(NamedTuple):
 FORMER_JOB = "FormerJob"
 """Reason of a refusal: a child of a deleted job of the same name still has the name."""
 OWNERLESS = "Ownerless"
-"""Reason of a refusal: a former job's restored child has the name. The message is its job's UID."""
+"""Reason of a refusal: a restored child of a former job has the name. Message: that job's UID."""
 YOUNG_KIND = "YoungKind"
 """Reason of a refusal: the API server's admission does not know PaddleJobs yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A create or a delete that the API server refused in an earlier pass, or that failed for long.
+    """A create or a delete that the API server refused earlier, or a create that took long to fail.
 
     `reason` is the API server's (Invalid, Forbidden, AlreadyExists, ...), one of those above, or
     Altered if admission changed the child. AlreadyExists means that an object which this job does
@@ -247,8 +247,8 @@ class Settings:
     `image_pull_grace_seconds` is how long an image or an object can be missing before the job
     fails, `config_error_grace_seconds` the same for errors that do not go away by themselves.
     `give_back_after_seconds` is how long only some of a job's pods can occupy nodes or quota; 0
-    means without limit. The two defaults apply to jobs that do not set the field; a TTL of None
-    keeps ended jobs.
+    means without limit. The two `default_` options apply to jobs that do not set the field; with a
+    TTL of None, ended jobs are kept.
     `accelerators` are patterns for resource names.
     """
 

@@ -26,7 +26,7 @@ CLUSTER_REASONS = frozenset(
 These reasons say nothing about the program.
 """
 ADMISSION_PREFIX = "OutOf"
-"""A kubelet's other reasons begin with this, such as OutOfcpu and OutOfnvidia.com/gpu.
+"""The kubelet's other such reasons begin with this, for example OutOfcpu and OutOfnvidia.com/gpu.
 
 The node had less free than the scheduler assumed.
 """

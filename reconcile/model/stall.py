@@ -11,7 +11,7 @@ from reconcile.words.progress import Progress
 LEAST_LEAD = timedelta(seconds=2.5)
 """Lines closer than this count as simultaneous: PaddlePaddle's launcher copies a log every 2 s."""
 FirstSilent = tuple[str, datetime, datetime] | None
-"""The first worker to fall silent, when it did, and when the last one did; None if unclear."""
+"""The first worker to fall silent, when it did, and when the last worker did; None if unclear."""
 
 
 def find_stall(policy: StallPolicy, reading: Reading, now: datetime) -> Reason | None:

@@ -18,7 +18,7 @@ class Reading:
 
     `silent_seconds` is how long the log has had no new line, `stepless_seconds` how long it has had
     no new step; time in which the log could not be read does not count. If the first reading finds
-    nothing newer than status, they go on from status's values, else from 0. `tails` has an entry
+    nothing newer than status, both go on from status's values, else from 0. `tails` has an entry
     for each worker whose log was read because a stall is suspected. `stepped_before`: at the first
     reading, status already had a step of the attempt, whose line the log has perhaps lost.
     """

@@ -33,7 +33,7 @@ def summarize(view: View, hold: Hold | None) -> JobStatus:
         status = end_conditions(status, view.now, Condition.ADOPTED)
     if view.job.is_deleting:
         status = _set_pending(view, changed(status, phase=Phase.TERMINATING), hold, Reason.ENDED)
-        # It says what blocks the deletion, or stays as it was if nothing does.
+        # The headline says what blocks the deletion, or stays as it was if nothing does.
         return status.with_headline(status.condition(Condition.PENDING)) if hold else status
     if _has_ended(view):
         return _set_pending(view, status, hold, Reason.ENDED)
@@ -64,7 +64,7 @@ def _with_facts(view: View, status: JobStatus) -> JobStatus:
 
 
 def _first_look(view: View) -> datetime:
-    """Now; for a first status, which is perhaps deferred, the job's creation or 30 s ago."""
+    """Now; for a first status, which can be late, the later of the job's creation and 30 s ago."""
     if view.job.status.phase:
         return view.now
     return view.now - timedelta(seconds=max(0.0, min(view.age_seconds, FIRST_STATUS_SECONDS)))
@@ -128,7 +128,7 @@ def _with_conditions(view: View, status: JobStatus, hold: Hold | None) -> JobSta
     where = Reason.ALL_PODS_SCHEDULED if placed else Reason.NOT_ALL_SCHEDULED
     status = set_condition(status, Condition.PODS_SCHEDULED, placed, where, "", view.now)
     reason, message = _explain_running(view) if runs else (Reason.NOT_ALL_RUNNING, "")
-    since = view.now if runs else _first_look(view)  # a later change shows that the job has run
+    since = view.now if runs else _first_look(view)  # a later time would mean that the job has run
     status = set_condition(status, Condition.RUNNING, runs, reason, message, since)
     if status.is_true(Condition.RESTARTING) and status.phase != Phase.RESTARTING:
         why = Reason.QUEUED if is_queued(view) else Reason.PODS_CREATED

@@ -2,8 +2,8 @@
 
 It is written when the percentage or the checkpoint changes, a pause is announced or ends early, the
 log grows again after long silence, or the job's conditions change; else every five minutes. A
-checkpoint stays in status over attempts, too, because a resume uses it. All values are numbers,
-short names or the one path.
+checkpoint stays in status across attempts, because a resume uses it. All values are numbers or
+short names, except for the checkpoint's path.
 """
 
 from dataclasses import replace
@@ -45,7 +45,7 @@ def _news(status: JobStatus) -> list[tuple[str, bool, str]]:
 
 
 def _read_until(progress: TrainingProgress) -> float:
-    """The time until which the log is known, in seconds since 1970 by the API server's clock."""
+    """The time up to which the log was read, in seconds since 1970 by the API server's clock."""
     last = parse_time(progress.last_output_time)
     return (last.timestamp() if last else 0.0) + progress.silent_seconds
 

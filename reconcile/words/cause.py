@@ -14,7 +14,7 @@ from reconcile.words.fault import Fault, fault_of
 from reconcile.words.launcher_log import CUT_LENGTH, clean, complaint, programs_lines, stop_signal
 
 MAX_LINE_CHARACTERS = 500
-"""The expressions below read no more of a line, because a long one would keep us busy."""
+"""The expressions below search only this much of a line: a long one would keep us busy."""
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):")
 _FRAME = re.compile(r'\s+File "([^"]*)", line \d+')
 _RAISED = re.compile(
@@ -28,7 +28,7 @@ _ASSERTION = "AssertionError"
 """An assertion without a message; the asserted expression is on the line above."""
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _ASIDE = ("Exception ignored in", "Error in atexit", "Error in sys.excepthook")
-"""If such a line comes before a traceback, its exception did not end the program."""
+"""The exception of a traceback that follows such a line did not end the program."""
 _ELSEWHERE = re.compile(
     r"subprocess\.CalledProcessError: .* returned non-zero exit status"
     r"|SystemError: \(Fatal\) Blocking queue is killed because the data reader raises"
@@ -37,7 +37,7 @@ _ELSEWHERE = re.compile(
 _BEGINS_BELOW = re.compile(r".*(?::|: \([A-Z]\w+\)\.?)$")
 """An error whose message is on the next line."""
 _INTERPRETER = re.compile(r"^/\S+/(python[\d.]*: )")
-"""The folder is dropped, because it can fill a whole column of a table before the reason."""
+"""The interpreter's folder is dropped: in a table, it can fill the column before the reason."""
 _LAUNCHER_FILES = "paddle/distributed/launch/"
 
 NOTHING_KEPT = "its node kept only what PaddlePaddle's launcher wrote"
@@ -64,7 +64,7 @@ _OBITUARY = re.compile(
     r"|Illegal instruction|Floating point exception)(?: +\(core dumped\))?(?:  .*)?$"
     r"|.*\bDataLoader \d+ workers exit unexpectedly"
 )
-"""A shell's message about a process that a signal ended; PaddlePaddle's, about a DataLoader's."""
+"""A shell's message that a signal ended a process, or PaddlePaddle's about DataLoader workers."""
 _NO_ERROR = re.compile(
     r"[Ww]arning|\bWARN|\b(?:INFO|DEBUG)\b|^[IW]\d{4} |\b(?:0|no) (?:errors|failures)\b"
     r"|[Ee]rror(?: rate)?\s*[=:]?\s*\d*\.\d"
@@ -139,8 +139,8 @@ def read_message(message: str) -> LastWords:
 def _find(lines: Sequence[str]) -> _Candidate | None:
     """The last candidate of the best kind; None if there is no candidate of any kind.
 
-    If that is an abort of C++ code over a lost peer, the last error of the same kind before it that
-    is not about a lost peer counts instead.
+    But if C++ code aborts because of a lost peer, the last candidate of that kind that is not about
+    a lost peer counts, if there is one.
     """
     raised = list(_exceptions(lines))
     launchers = [each for each in raised if each.is_launchers]
@@ -216,7 +216,7 @@ def _matching(pattern: re.Pattern[str], lines: Sequence[str]) -> Iterator[_Candi
 
 
 def _complaints(lines: Sequence[str], but: set[int]) -> Iterator[_Candidate]:
-    """Lines that look like an error, without a traceback's code, which is indented."""
+    """Lines that look like an error, except the lines `but` and a traceback's code (indented)."""
     for index, line in enumerate(lines):
         if index in but or _OBITUARY.match(line) or line.startswith(_ASIDE):
             continue

@@ -97,7 +97,7 @@ def stop_signal(lines: list[str]) -> int | None:
 
 
 def complaint(lines: list[str]) -> str:
-    """The launcher's last error, but not that a process has failed; empty if there is none."""
+    """The launcher's last error, except that a process has failed; empty if there is none."""
     return next((match[1] for line in reversed(lines) if (match := _COMPLAINT.match(line))), "")
 
 
@@ -122,7 +122,10 @@ def _is_launchers(piece: str, following: str, is_cut: bool) -> bool:
 
 
 def _once(lines: list[str]) -> list[str]:
-    """Drop the first of two copies of the last lines, whose first line can lack its beginning."""
+    """If the lines end with a repetition of their beginning, drop the beginning.
+
+    The beginning's first line can be cut off at its start.
+    """
     for size in range(len(lines) // 2, 0, -1):
         copy, original = lines[:size], lines[-size:]
         if original[0].endswith(copy[0]) and original[1:] == copy[1:]:

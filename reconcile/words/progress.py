@@ -47,7 +47,7 @@ _COUNTS = re.compile(
     r"|eta|it|progress|quiet|rank|checkpoint|samples_per_second",
     re.IGNORECASE,
 )
-"""Names of counts and others with a meaning of their own. These are no metrics."""
+"""Names that are no metrics: names of counts, and names with a meaning of their own."""
 
 
 class Line(NamedTuple):
@@ -70,9 +70,9 @@ class Progress(NamedTuple):
     """The progress that the lines report. None means that no line reports it.
 
     `metrics` has at most 8 pairs of a name and a number, as text. `last_step_time` is when the step
-    last changed. The pace is that since `first_step`: the first step after steps last went back, or
-    a step of some minutes ago. `later_step` will replace it. `forming_since` is when elastic
-    launchers formed their group for the third last time, if no step or checkpoint has followed.
+    last changed. The pace is measured from `first_step`: the first step after steps last went back,
+    or a step of some minutes ago. `later_step` is the next `first_step`. `forming_since` is when
+    elastic launchers formed their group for the third last time, if no step or checkpoint followed.
     """
 
     step: int | None = None
@@ -223,7 +223,7 @@ class _Form:
 
 
 def _form_of(line: str) -> _Form:
-    """The form of this line, in lower case."""
+    """The form of this line, which must be in lower case."""
     head = tools.EPOCH.search(line)
     is_outside = head or tools.EVALUATION_ENDS.search(line)
     is_evaluating = bool(tools.EVALUATION_BEGINS.search(line)) or (False if is_outside else None)
@@ -289,7 +289,7 @@ def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> 
 
 
 def _count(text: str | None) -> int | None:
-    text = re.sub(r"\.0{1,20}$", "", text or "")  # Python prints a float so
+    text = re.sub(r"\.0{1,20}$", "", text or "")  # Python prints a float as 10.0
     return _number(text) if _COUNT.fullmatch(text) else None
 
 

@@ -84,7 +84,7 @@ STEP_PATTERNS = {
     ),
     "pair in brackets and loss": _pattern("", r"\[<epoch>, {1,8}<step>\] loss\b"),
 }
-"""By tool. Groups: step; and total, epoch and epochs if the line has them."""
+"""By tool. Each has the group `step`, and `total`, `epoch` and `epochs` if the line has them."""
 SOME_EPOCH = _pattern("epoch", _EPOCH)
 """The epoch, if it is not beside the step in the line."""
 TOTAL = _pattern(
@@ -97,7 +97,7 @@ EPOCH = _pattern(
     r"\W{0,4}(?:train(?:ing)? )?epoch[ :=]{0,3}\[?<epoch>(?:(?:/| of )<epochs>)?\]?"
     r"(?:$|[ ,:;|-]{1,4}(?:train(?:ing)?[_ -])?(?:avg |average |mean )?loss\b)",
 )
-"""The head of an epoch, on a line of its own (hapi, keras), or its end."""
+"""The line that begins an epoch (hapi, keras), or that ends it."""
 LOSS = _pattern(
     "loss train_loss train/loss",
     r"(?<![\w/])(?<!val )(?<!test )(?<!valid )(?<!eval )(?:train[_/])?loss['\"]?(?: is)?"
