@@ -95,7 +95,7 @@ def adopt(view: View) -> Move:
     if not _has_begun(view):
         return Move(replace(status, phase=Phase.PENDING))
     if view.attempt > FIRST_ATTEMPT or view.config_map is not None:
-        return Move(status)  # ours
+        return Move(status)  # the job is ours, and continues
     message = f"another operator has started this job: {len(view.pods)} of its pods keep running"
     status = set_condition(status, Condition.ADOPTED, True, Reason.ADOPTED, message, view.now)
     return Move(status, (EmitEvent("Normal", Reason.ADOPTED, message),))

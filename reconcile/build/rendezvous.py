@@ -4,8 +4,8 @@ It is created when every pod of the attempt has its address, and never changed. 
 start before it exists, so none ever reads an incomplete list or another attempt's list.
 
 A process never reads another job's list either. A trainer does not start without a key with the
-job's UID in its name, and only this job's ConfigMaps have that key: a ConfigMap that a user created
-with the same name, or that a deleted job of that name has left, lacks it.
+job's UID in its name, and only this job's ConfigMaps have that key. Other ConfigMaps of the same
+name lack the key: one that a user created, or one that a deleted job has left.
 """
 
 from api.constants import (
@@ -97,7 +97,7 @@ def build_config_map(view: View) -> Raw:
 
 
 def child_labels(job: PaddleJob, attempt: int) -> dict[str, str]:
-    """The labels that children have in common, but a Workload and a kept log lack one of them."""
+    """The labels of a child. A Workload and a kept log have all but one of them."""
     return {
         LABEL_JOB_NAME: job.name,
         LABEL_JOB_UID: job.uid,

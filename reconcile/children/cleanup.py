@@ -62,7 +62,7 @@ def _pods_to_go(view: View) -> list[PodView]:
     policy = view.clean_pod_policy
     if view.job.status.phase == Phase.FAILED and policy is not CleanPodPolicy.NEVER:
         return [pod for pod in view.all_pods if not has_ended(pod)]
-    # Pods of other attempts, left by an operator that died or whose cache lagged, always go.
+    # An operator that died, or whose cache lagged, can have left pods of other attempts.
     return [pod for pod in view.all_pods if pod.attempt != view.attempt]
 
 

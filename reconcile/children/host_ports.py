@@ -4,7 +4,8 @@ A job returns its ranges when it is suspended, when an attempt ends, and when cr
 The jobs of a namespace can use at most its share of all ranges.
 
 Ranges start at multiples of their size above the configured start, so two of them are equal or
-disjoint. The scheduler keeps equal ones off the same node: the first port of each is a hostPort.
+disjoint. The scheduler keeps pods with equal ranges on different nodes, because the first port of
+each range is a hostPort.
 """
 
 import zlib

@@ -124,7 +124,7 @@ def _find_error(view: View, pod: PodView) -> _Error | None:
 
 
 def _due(view: View, reason: Reason, heals: bool, since: datetime) -> datetime:
-    """When the error ends the job: a grace period after `since` or its first report (the later)."""
+    """When the error ends the job: a grace period after `since` or, if later, its first report."""
     settings = view.settings
     grace = settings.image_pull_grace_seconds if heals else settings.config_error_grace_seconds
     reported = grace_since(view.job.status, reason, IMAGE_FLAG if heals else CONFIG_FLAG)

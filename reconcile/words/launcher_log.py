@@ -27,7 +27,7 @@ _QUOTED_FRAME = r"\n  File "
 """Marks a line that quotes a traceback: a KeyError of a DataLoader's worker, or a log in JSON."""
 _LAUNCHER = re.compile(
     r"LAUNCH [A-Z]+ |Container rank -?\d+ status |env \{|launch proc_id:"
-    r"|.*\blaunch_utils\.py:\d+\b|\s*\|\s+(?:PADDLE|FLAGS|POD)_\w+ "  # --legacy, and before 2.3
+    r"|.*\blaunch_utils\.py:\d+\b|\s*\|\s+(?:PADDLE|FLAGS|POD)_\w+ "  # with --legacy, or before 2.3
 )
 _DUMP = "env {"
 _FIRST_ENTRY = re.compile(r"\s*'\w+': ['\"]")
