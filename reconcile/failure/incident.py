@@ -223,7 +223,7 @@ def _find_loss(view: View) -> Incident | None:
         return Incident(Reason.POD_VANISHED, message, False, verify_gone=gone, name=gone[0])
     moved = moved_pods(view)
     if moved:
-        message = f"{_some(moved)} came back with a new address, but its peers have the old one"
+        message = f"{_some(moved)} came back with a new address, but the peers have the old one"
         return Incident(Reason.ADDRESS_CHANGED, message, False)
     stale = next((p for p in view.pods.values() if has_stale_config_map(view, p)), None)
     if stale:
