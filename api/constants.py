@@ -1,7 +1,7 @@
 """The project's vocabulary: the group, labels, annotations, conditions, reasons.
 
 Every name that users, dashboards or other controllers see is defined here once, with its meaning.
-They are part of the API: change a value only together with a new API version.
+These names are part of the API: change a value only together with a new API version.
 """
 
 from enum import StrEnum
@@ -17,7 +17,7 @@ PLURAL: Final = "paddlejobs"
 SINGULAR: Final = "paddlejob"
 SHORT_NAME: Final = "pdj"
 CONTROLLER_NAME: Final = "paddlejob.batch.paddlepaddle.org/operator"
-"""The value of spec.managedBy that means this operator; so does an unset field."""
+"""The value of spec.managedBy that means this operator. An unset field also means this operator."""
 OWN_MANAGERS: Final = ("", CONTROLLER_NAME)
 FORMER_FINALIZER: Final = "finalizers.paddlepaddle.org"
 """The finalizer of every job of paddle-operator 0.3. This operator sets no finalizer."""
@@ -37,7 +37,7 @@ LABEL_RES_TYPE: Final = "paddle-res-type"
 ANNOTATION_RESOURCE: Final = "paddle-resource"
 """The job's mode at the pod's creation. Older tools read it."""
 ANNOTATION_WOKEN: Final = f"{GROUP}/woken"
-"""Set to wake a pod that waits for its attempt's ConfigMap: the attempt, how often, and when."""
+"""Set on a pod that waits for its attempt's ConfigMap: writing it makes the kubelet look again."""
 LABEL_APP_NAME: Final = "app.kubernetes.io/name"
 LABEL_APP_INSTANCE: Final = "app.kubernetes.io/instance"
 LABEL_APP_COMPONENT: Final = "app.kubernetes.io/component"
@@ -47,7 +47,7 @@ LABEL_NO_BACKUP: Final = "velero.io/exclude-from-backup"
 APP_NAME: Final = "paddlejob"
 MANAGED_BY: Final = "paddlejob-operator"
 OPERATOR_LABELS: Final = {LABEL_APP_NAME: MANAGED_BY}
-"""On all objects of the operator itself, except its namespace. Uninstalling selects by them."""
+"""On all objects of the operator itself except its namespace. Uninstall commands select by them."""
 
 LABEL_CODE_OF: Final = f"{GROUP}/code-of"  # on a ConfigMap of `--code`: the job's name
 ANNOTATION_CODE: Final = f"{GROUP}/code-sha256"
@@ -56,7 +56,7 @@ ANNOTATION_RESTARTED_AT: Final = f"{GROUP}/restarted-at"
 MAX_RESTARTED_AT: Final = 64
 """Status stores this many characters of a restarted-at annotation; the rest is ignored."""
 ANNOTATION_RESTORING: Final = f"{GROUP}/restoring"
-"""On a job that `kubectl pdj restore` has created, until the command has written its status."""
+"""On a job that `kubectl pdj restore` has created, until the restored status is written."""
 ANNOTATION_KEEP_LOGS: Final = f"{GROUP}/keep-logs"
 """On a job: `true` keeps the last lines of its failed pods' logs. Needs the flag --progress."""
 ANNOTATION_STATIC_RENDEZVOUS: Final = f"{GROUP}/static-rendezvous"
@@ -67,7 +67,7 @@ ANNOTATION_GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 VOLCANO: Final = "volcano"
 VOLCANO_API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
 GANG_API_VERSION: Final = "scheduling.k8s.io/v1alpha2"
-"""Kubernetes' own PodGroup, which v1.36 has with the gates GenericWorkload and GangScheduling."""
+"""Kubernetes' own PodGroup, in v1.36 behind the gates GenericWorkload and GangScheduling."""
 
 KUEUE_API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
 LABEL_QUEUE: Final = "kueue.x-k8s.io/queue-name"
@@ -75,7 +75,7 @@ LABEL_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 LABEL_QUEUE_PRIORITY: Final = "kueue.x-k8s.io/priority-class"  # a WorkloadPriorityClass
 LABEL_QUEUE_SECONDS: Final = "kueue.x-k8s.io/max-exec-time-seconds"
 ANNOTATION_PREBUILT: Final = "kueue.x-k8s.io/prebuilt-workload-name"
-"""An annotation or label that MultiKueue sets on a job: the Workload that came with the job."""
+"""An annotation or label that MultiKueue sets on a job: the name of the job's Workload."""
 MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 """The managedBy of a job in MultiKueue's manager cluster: the job runs in another cluster."""
 TOPOLOGY_GATE: Final = "kueue.x-k8s.io/topology"
@@ -87,7 +87,7 @@ LABEL_QUEUE_JOB: Final = "kueue.x-k8s.io/job-uid"
 JOB_LABELS: Final = (LABEL_QUEUE, LABEL_QUEUE_PRIORITY, LABEL_QUEUE_SECONDS, ANNOTATION_PREBUILT)
 """The labels of a job that a reconcile reads."""
 ANNOTATION_POD_SETS: Final = f"{GROUP}/pod-sets-sha256"
-"""On a Workload: the digest of the job's roles and labels that it was made from."""
+"""On a Workload: the digest of the job's roles and labels from which the Workload was made."""
 ANNOTATION_SUSPENDED: Final = f"{GROUP}/suspended"
 """On a Workload that is inactive because of spec.suspend: resuming the job activates it again."""
 
@@ -135,7 +135,7 @@ class Phase(StrEnum):
     PENDING = "Pending"  # not every pod exists and has a node
     STARTING = "Starting"  # every pod has a node; not all run
     RUNNING = "Running"  # every pod runs
-    RESTARTING = "Restarting"  # pods of the last attempt terminate, or the next one backs off
+    RESTARTING = "Restarting"  # the last attempt's pods terminate, or the back-off runs
     SCALING = "Scaling"  # an elastic job runs while workers are added or removed
     SUSPENDED = "Suspended"  # spec.suspend is true, and the job has no pods
     COMPLETING = "Completing"  # some workers have succeeded, the others still run
@@ -184,14 +184,14 @@ class Reason(StrEnum):
     FAILED = "Failed"  # the job has ended without success
     # What a pending job waits for
     UNSCHEDULABLE = "Unschedulable"  # the scheduler finds no node for a pod
-    PARTLY_PLACED = "PartlyPlaced"  # some pods occupy nodes or quota, but there is none for others
+    PARTLY_PLACED = "PartlyPlaced"  # some pods have nodes or quota; there is no room for others
     WAITING_FOR_PODS = "WaitingForPods"  # pods are starting, and no obstacle is known
     QUOTA_EXCEEDED = "QuotaExceeded"  # a ResourceQuota refuses a child
     POD_GROUP_PENDING = "PodGroupPending"  # the PodGroup does not exist or is not accepted yet
-    POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"  # not served, or the user's PodGroup was deleted
+    POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"  # no PodGroups served, or the user's was deleted
     POD_GROUP_INVALID = "PodGroupInvalid"  # the user's PodGroup asks for more pods than there are
     QUEUED = "Queued"  # with --kueue: the job waits for quota in its queue
-    QUEUE_UNAVAILABLE = "QueueUnavailable"  # with --kueue: Workloads not served, or no right
+    QUEUE_UNAVAILABLE = "QueueUnavailable"  # with --kueue: no Workloads served, or no permission
     CREATE_REFUSED = "CreateRefused"  # RBAC, pod security or a webhook refuses or delays a child
     DELETE_REFUSED = "DeleteRefused"  # the API server refuses to delete a child: RBAC or a webhook
     NAME_CONFLICT = "NameConflict"  # a child's name is taken by an object that is not this job's

@@ -24,7 +24,7 @@ PROTECTION = {
     "kustomize.toolkit.fluxcd.io/prune": "disabled",
 }
 """Keeps Argo CD and Flux from deleting the CRD, because all jobs would be deleted with it. Argo CD
-applies it on the server's side, because it is too long for the last-applied annotation."""
+applies the CRD on the server's side: it is almost too long for the last-applied annotation."""
 SCALE = {
     "specReplicasPath": ".spec.worker.replicas",
     "statusReplicasPath": ".status.replicas",
@@ -32,7 +32,7 @@ SCALE = {
 }
 
 UNSEEN = {"observedGeneration": 0}
-"""The status of a new job, because kstatus calls a job without a status ready."""
+"""The status of a new job: if a job had no status, kstatus would call it ready."""
 
 
 def build_crd() -> Raw:

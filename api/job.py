@@ -77,7 +77,7 @@ class PaddleJob:
         }
 
     def child_metadata(self, name: str, labels: dict[str, str]) -> Raw:
-        """The metadata of a child. `labels` can override the label that keeps it out of backups."""
+        """The metadata of a child. `labels` can override the label that prevents its backup."""
         return {
             "name": name,
             "namespace": self.namespace,
@@ -126,7 +126,7 @@ def pod_name(job_name: str, role: Role, index: int) -> str:
 def config_map_name(job_name: str, attempt: int) -> str:
     """The name of an attempt's ConfigMap: the job's name for the first attempt.
 
-    Later ones contain the word "attempt", because `<job>-2` could be another job's name.
+    Later names contain the word "attempt", because `<job>-2` could be another job's name.
     """
     return job_name if attempt <= 1 else f"{job_name}-attempt-{attempt}"
 
@@ -138,6 +138,6 @@ def pod_group_name(job_name: str, uid: str) -> str:
 
 
 def workload_name(job_name: str, uid: str) -> str:
-    """`paddlejob-<job>-<5 hex of the UID>`, cut like a PodGroup's: Kueue puts it in labels."""
+    """`paddlejob-<job>-<5 hex of the UID>`, cut to a label's length, as Kueue puts it in labels."""
     suffix = uid.replace("-", "")[:_WORKLOAD_UID_CHARACTERS]
     return f"{f'paddlejob-{job_name}'[: MAX_CHILD_NAME - len(suffix) - 1]}-{suffix}"

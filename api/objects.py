@@ -93,9 +93,9 @@ def changed(obj: Parsed, **values: object) -> Parsed:
 
 
 def parse_fields(kind: type[Parsed], raw: Raw, **parsed: object) -> Parsed:
-    """Build a dataclass from the given fields, and the other fields from the JSON.
+    """Build a dataclass. The fields in `parsed` have these values; the others come from the JSON.
 
-    A field that is absent or null gets its default.
+    A field that is absent or null in the JSON gets its default.
     """
     names = _field_names(kind)  # type: ignore[arg-type] # a type is hashable
     plain = {names[key]: value for key, value in raw.items() if key in names and value is not None}

@@ -36,7 +36,7 @@ class Owner(NamedTuple):
 
 
 def former_uid(owner: Owner, obj: Raw) -> str:
-    """The UID of the former job of this name whose child the object was; empty if there is none.
+    """The UID of a former job of the same name, if the object was that job's child; else empty.
 
     Only an object without a controller counts: a restore brings back the object's labels, but not
     its owner reference, because the job that owned the object no longer exists.

@@ -13,7 +13,7 @@ from api.constants import MAX_CHILD_NAME, MAX_REPLICAS, Role
 from api.objects import Raw
 
 MUTABLE_POD_FIELDS = frozenset({"nodeSelector", "affinity", "tolerations", "schedulingGates"})
-"""The pod fields that a queue controller can change while the job is suspended, without pods."""
+"""The pod fields that a queue controller can change while the job is suspended and has no pods."""
 
 _INVISIBLE = frozenset({"overhead"})
 """Fields that CEL cannot read: maps of quantities, which have no type in the schema."""
@@ -59,7 +59,7 @@ _HELD = (
     "(has(oldSelf.spec.suspend) && oldSelf.spec.suspend && (!has(oldSelf.status) || "
     "!has(oldSelf.status.phase) || oldSelf.status.phase == 'Suspended'))"
 )
-"""Whether the job was suspended and had no pods, or no phase yet, before the update."""
+"""CEL: before the update, the job was suspended, and its phase was Suspended or not yet set."""
 
 _STATUS_WRITE = (
     "(has(self.status) && (!has(oldSelf.status) || (has(self.status.phase) && "
@@ -67,7 +67,7 @@ _STATUS_WRITE = (
 )
 """True only for updates of the status, but not for all of them.
 
-Nobody can change the status through the main resource: the API server puts the stored one back
+Nobody can change the status through the main resource: the API server restores the stored status
 before it checks the rules. In the same way, a write of the status cannot change the spec.
 """
 
@@ -184,7 +184,7 @@ def _never_restarts(role: Role) -> str:
 
 
 def _scheduler_rule(one: Role, other: Role) -> Raw:
-    """The rule is checked only while the job has no status, because the fields never change."""
+    """The rule is checked only while the job has no status, because schedulerName never changes."""
     roles = (f"self.spec.{one}", f"self.spec.{other}")
     first, second = (f"{role}.template.spec.schedulerName" for role in roles)
     return _rule(
@@ -195,7 +195,7 @@ def _scheduler_rule(one: Role, other: Role) -> Raw:
 
 
 def _sum(bound: str) -> str:
-    """CEL for the pods of all roles: counted by `limits` where they are set, or by replicas."""
+    """CEL for the sum of `bound`, replicas or limits, over all roles; unset limits are replicas."""
     terms = []
     for role in Role:
         most = f"self.{role}.replicas"

@@ -230,8 +230,8 @@ def _lifecycle() -> Raw:
     clean = list(CleanPodPolicy)
     return {
         "cleanPodPolicy": an_enum(
-            "Whether pods and Services are deleted when the job has ended: Always, Never, "
-            "OnFailure, or OnCompletion, when it has succeeded. Unset: the operator's default, "
+            "Whether pods and Services are deleted when the job has ended. OnFailure: only if it "
+            "has failed. OnCompletion: only if it has succeeded. Unset: the operator's default, "
             "usually OnCompletion. If a job fails, pods that still run are kept only with Never.",
             clean,
         ),

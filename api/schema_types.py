@@ -1,7 +1,7 @@
 """Builders of OpenAPI v3 schemas, so that the schema reads as a table of fields.
 
-A builder returns a new dict, whose `description` `kubectl explain` prints. A function that ends in
-`_field` makes a field of a status dataclass, with the field's schema as its metadata.
+A builder returns a new dict; `kubectl explain` prints its description. A function whose name ends
+with `_field` makes a field of a status dataclass. The metadata of the field is its schema.
 """
 
 from collections.abc import Sequence

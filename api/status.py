@@ -30,7 +30,7 @@ MAX_FAILURES = 5
 """Failure records kept in status."""
 MAX_AVOID_NODES = 20
 MAX_ENTRIES = 64
-"""The bound of lists in this schema, because a newer operator can keep more than this one does."""
+"""The bound of lists in the schema, with room for a newer operator that keeps more entries."""
 COUNTERS = (
     *("attempt", "restartCount", "quickRestarts", "fruitlessRestarts", "failureCount"),
     "givenBack",
@@ -40,7 +40,7 @@ CLOCK_SKEW = timedelta(seconds=5)
 MAX_MESSAGE_CHARACTERS = 1024
 """A condition's message is cut to this; metav1.Condition allows 32768."""
 MAX_HEADLINE_CHARACTERS = 100
-"""`status.message` is cut to this: a column of `kubectl get`."""
+"""`status.message` is cut to this, because it is a column of `kubectl get -o wide`."""
 USUAL_WAITS = frozenset({Reason.WAITING_FOR_PODS, Reason.PODS_TERMINATING, Reason.BACK_OFF})
 """The usual waits of a restart: for old pods to terminate, for its back-off, for new pods."""
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)
@@ -79,7 +79,7 @@ class RoleStatus:
 class JobCondition:
     """A metav1.Condition. `type` is plain text, because others can set conditions of their own.
 
-    `status` is False for Unknown too, which is then written back as False.
+    A condition that is Unknown is parsed with the status False, and is written back as False.
     """
 
     type: str = field(metadata=a_string("The condition's name.", 316))
@@ -128,10 +128,10 @@ class Waiting:
     child: str = text_field("The pod or other object that holds up the job, for some causes.")
     state: str = text_field("The pod's state, as its kubelet calls it.")
     grace: str = text_field(
-        "The operator's flag that sets the grace period that is running, if one is. At its end the "
+        "While a grace period runs: the operator's flag that sets it. At the end of the period the "
         "job fails or deletes its pods."
     )
-    since: str = time_field("When that grace period began.")
+    since: str = time_field("When the grace period began.")
 
 
 NOT_WAITING, NO_PROGRESS = Waiting(), TrainingProgress()
@@ -162,7 +162,7 @@ class JobStatus:
     )
     mode: str = text_field("How the job trains: PS, Collective, Heter or Single.")
     reason: str = text_field("The reason of the most informative condition.")
-    message: str = text_field("The first words of that condition's message.")
+    message: str = text_field("The first words of the most informative condition's message.")
     conditions: tuple[JobCondition, ...] = list_field(
         "The job's conditions: whether each is true, since when and why.",
         _CONDITION,
@@ -186,8 +186,8 @@ class JobStatus:
         "Restarts since an attempt last ran for 10 minutes. This number determines the back-off."
     )
     fruitless_restarts: int = count_field(
-        "Restarts not counted against backoffLimit since the pods last ran for a minute; more than "
-        "100 end the job."
+        "Restarts since the pods last ran for a minute, without those that count against "
+        "backoffLimit. More than 100 end the job."
     )
     restarted_at: str = text_field(
         "The last value of the annotation restarted-at that has started a new attempt.",
@@ -203,7 +203,7 @@ class JobStatus:
     lost_since: str = time_field(
         "Since when nothing has trained, after an attempt ended; unset when all pods run again."
     )
-    lost_reason: str = text_field("Why that attempt ended.")
+    lost_reason: str = text_field("The reason that belongs to lostSince: why the attempt ended.")
     lost_seconds: int = count_field(
         "Seconds since startTime without training, or with training that had to be repeated."
     )

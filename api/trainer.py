@@ -67,7 +67,7 @@ def devices_of(node: Raw) -> Devices:
 
 
 def most_devices(nodes: Iterable[Mapping[str, int]]) -> Devices | None:
-    """The most of each device that one of these nodes has; None without nodes."""
+    """For each device, the largest number that one node has; None without nodes."""
     most: Devices | None = None
     for node in nodes:
         most = most or {}

@@ -125,13 +125,13 @@ def training_schema() -> Raw:
                     MIN_STALL_SECONDS,
                 ),
                 "firstStepSeconds": an_integer(
-                    "The same limit until the first step of an attempt. "
+                    "Replaces afterSeconds until the first step of an attempt. "
                     f"Unset: {FIRST_STEP_FACTOR} times afterSeconds.",
                     MIN_STALL_SECONDS,
                 ),
                 "of": an_enum(
                     "Output: the first worker's log has no new line. Step: it has no new step. "
-                    "Unset: Output, which an elastic job must have.",
+                    "Unset: Output. An elastic job must have Output.",
                     list(StallSign),
                 ),
                 "action": an_enum(
