@@ -1,7 +1,7 @@
 """The alerts, one by one: the only place where they are listed.
 
 Queries select no Prometheus job by name. They aggregate by the target labels `namespace` and `job`,
-so that two operators do not mix. Of a metric that all replicas report, they take the highest value.
+so that two operators do not mix. If all replicas report a metric, they take its highest value.
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ RUNBOOK = "docs/alerts.md"
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 BY = "by (namespace, job"
 LATE = "paddlejob:late_passes:ratio_rate"
-"""The name of the recorded metrics, before the window: the share of passes that began late, that
-is, whose job had waited for a worker for more than a second."""
+"""The start of the recorded metrics' names; the window follows. They show the share of passes that
+began late: the job had waited for a worker for more than a second."""
 WINDOWS = (5 * MINUTE, 30 * MINUTE, HOUR, 6 * HOUR)
 AIM = 0.01
 """The share of late passes in 30 days that the aim allows: the default limit of the alert."""
@@ -28,7 +28,7 @@ class Alert:
 
     In `query`, the name of a duration in braces is replaced by its value, and `{limit}` by the
     alert's limit. The alert fires if the query has had a result for `for_seconds`. The limit is a
-    value of the chart; if it is a duration, it is also in `spans`.
+    value of the chart: the span named `limit`, or `count` if it is not a duration.
     """
 
     name: str
@@ -297,7 +297,7 @@ def _rule(alert: Alert, scale: float, limit: str) -> Raw:
 
 
 def _query(alert: Alert, scale: float, limit: str) -> str:
-    """The query with limit and durations: in square brackets with a unit, elsewhere in seconds."""
+    """The query with its limit and durations. Durations outside square brackets are in seconds."""
     query = alert.query.replace("{limit}", limit)
     for name, seconds in alert.spans:
         query = query.replace(f"[{{{name}}}]", f"[{duration(seconds * scale)}]")

@@ -1,7 +1,7 @@
 """Reduces an API server's OpenAPI v3 of core/v1 to one structural schema of a pod template.
 
 Everything that is legal in a Pod stays legal in a template, because every field of PodTemplateSpec
-is kept with its type. A wrong type is refused, and an unknown field, too, by kubectl's default.
+is kept with its type. A wrong type is refused. By default, kubectl also refuses unknown fields.
 Constraints by which a CustomResourceDefinition would refuse a legal Pod are removed. Descriptions
 are removed for size: the CRD contains the template three times, and must fit into the annotation
 of `kubectl apply`. Defaults are removed, because the API server sets them on the pods.

@@ -91,7 +91,7 @@ def _roles(variant: Variant) -> list[Raw]:
 
 
 def build_rights() -> list[Raw]:
-    """The operator's Role and RoleBinding for one more namespace; they do not name it."""
+    """The operator's Role and RoleBinding for one more namespace, which kustomize fills in."""
     rights = _role_and_binding(NAME, RULES)
     for obj in rights:
         del obj["metadata"]["namespace"]

@@ -22,8 +22,8 @@ ELSEWHERE = {
     "metrics-secure": "metrics.secure",
     "metrics-cert-dir": "metrics.certificateSecret",
 }
-"""Flags that have no value below `operator`, because their value does more than set the flag, with
-the name of that value.
+"""Flags that have no value below `operator`, each with the name of the value that sets it. Such a
+value does more than set the flag.
 """
 _SECONDS: Raw = {"type": "number", "minimum": 0, "maximum": 999999}
 _ADDRESS: Raw = {

@@ -86,7 +86,7 @@ POD = (
         "DNS policy of the pods; empty: Kubernetes' own default, or ClusterFirstWithHostNet with "
         "hostNetwork.",
     ),
-    Value("terminationGracePeriodSeconds", 30, whole(1), "Seconds that the pods have to stop."),
+    Value("terminationGracePeriodSeconds", 30, whole(1), "Seconds that the pods get to stop."),
     Value(
         "podSecurityContext",
         POD_SECURITY_CONTEXT | SECCOMP,
@@ -117,7 +117,7 @@ POD = (
         "extraVolumeMounts",
         [],
         _container("volumeMounts"),
-        "Mounts of these volumes in the operator's container.",
+        "Mounts of extraVolumes in the operator's container.",
     ),
     Value(
         "sidecars",
@@ -130,7 +130,7 @@ POD = (
         "The account under which the operator runs.",
         (
             Value("create", True, SWITCH, "Create it; otherwise `name` must be one that exists."),
-            Value("name", "", NAME_OR_EMPTY, "Its name; empty: the name of all objects."),
+            Value("name", "", NAME_OR_EMPTY, "Its name; empty: that of the other objects."),
             Value("annotations", {}, ANNOTATIONS, "Its annotations."),
         ),
         {

@@ -1,6 +1,7 @@
 """JSON schemas of values: the chart's own, and Kubernetes' own for values that are passed on.
 
-Objects allow no unknown fields, so a typo is refused. The API server would drop it silently.
+Objects allow no unknown fields: Helm refuses a misspelled field, which the API server would
+silently drop.
 """
 
 import json
@@ -68,7 +69,7 @@ def probe(**more: Raw) -> Raw:
 
 
 def _close(schema: Raw) -> Raw:
-    """A structural schema as closed JSON Schema. What allows unknown fields becomes a quantity."""
+    """A structural schema as closed JSON Schema; what allows any field becomes a quantity."""
     if "x-kubernetes-preserve-unknown-fields" in schema:
         return QUANTITY
     if "x-kubernetes-int-or-string" in schema:

@@ -131,7 +131,7 @@ SCOPE = (
                 "kind",
                 "All",
                 {"enum": ["All", "Own", "List"]},
-                "All: all jobs. Own: jobs of the release's namespace. List: of `namespaces`.",
+                "All: all jobs. Own: jobs of the release's namespace. List: jobs of `namespaces`.",
             ),
             Value("namespaces", [], NAMESPACES, "With List: the namespaces, which must exist."),
         ),
@@ -166,8 +166,8 @@ SURROUNDINGS = (
                 "aggregate",
                 True,
                 SWITCH,
-                "Extend the ClusterRole view with reading jobs, and edit and admin with writing "
-                "them.",
+                "Allow users with the ClusterRole `view` to read jobs, and users with `edit` or "
+                "`admin` to write them.",
             ),
         ),
     ),
@@ -193,8 +193,8 @@ SURROUNDINGS = (
                 "secure",
                 True,
                 SWITCH,
-                "Serve them by HTTPS, only to those whose token is allowed to `get` /metrics: bind "
-                "the ClusterRole whose name ends in -metrics-reader to the account of Prometheus.",
+                "Serve /metrics by HTTPS, only to accounts that are allowed to `get` it: bind the "
+                "ClusterRole whose name ends in -metrics-reader to the account of Prometheus.",
             ),
             Value(
                 "certificateSecret",
@@ -251,7 +251,7 @@ SURROUNDINGS = (
                         "runbook",
                         RUNBOOK,
                         TEXT | {"minLength": 1},
-                        "The address of that page: each alert links to its paragraph there.",
+                        "The address of docs/alerts.md: each alert links to its paragraph there.",
                     ),
                     Value(
                         "limits",
@@ -331,7 +331,7 @@ SURROUNDINGS = (
                 "enabled",
                 False,
                 SWITCH,
-                "Read the logs of running jobs; grants the permission for pods/log.",
+                "Read the logs of running jobs. This grants the permission for pods/log.",
             ),
             Value("reads", 5, READS, "Logs read per second, for all jobs together."),
         ),

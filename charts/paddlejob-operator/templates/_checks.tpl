@@ -1,12 +1,13 @@
 {{/*
-What the schema cannot say. Looks at the cluster as well, where there is one: `helm template` sees none.
+Checks that the schema cannot express. Some read objects of the cluster; in `helm template`, which has no
+cluster, these find nothing.
 */}}
 {{- define "paddlejob-operator.check" -}}
 {{- if and (gt (int .Values.replicas) 1) (not .Values.operator.leaderElect) }}
-{{- fail "replicas: more than one needs operator.leaderElect, or all of them would write" }}
+{{- fail "replicas: more than one needs operator.leaderElect, or all pods would write" }}
 {{- end }}
 {{- if and (not .Values.operator.leaderElect) (eq (toString (get .Values.strategy "type")) "RollingUpdate") }}
-{{- fail "strategy: without operator.leaderElect it is Recreate, or two would write" }}
+{{- fail "strategy: without operator.leaderElect it must be Recreate, or two pods would write" }}
 {{- end }}
 {{- $metrics := include "paddlejob-operator.port" .Values.operator.metricsBindAddress }}
 {{- $health := include "paddlejob-operator.port" .Values.operator.healthProbeBindAddress }}
@@ -20,7 +21,7 @@ What the schema cannot say. Looks at the cluster as well, where there is one: `h
 {{- end }}
 {{- $ends := splitList "-" .Values.operator.hostPortRange }}
 {{- if or (lt (int (first $ends)) 1) (gt (int (last $ends)) 65535) (lt (sub (int (last $ends)) (int (first $ends))) 19) }}
-{{- fail "operator.hostPortRange: a pod needs 20 ports, the lower end first, up to 65535" }}
+{{- fail "operator.hostPortRange: needs at least 20 ports, the lower end first, none above 65535" }}
 {{- end }}
 {{- $volumes := dict "metrics-certificate" .Values.metrics.certificateSecret }}
 {{- range .Values.extraVolumes }}
@@ -45,7 +46,7 @@ What the schema cannot say. Looks at the cluster as well, where there is one: `h
 {{- fail "metrics.certificateSecret: it is for metrics.secure, which is off" }}
 {{- end }}
 {{- if and .Values.metrics.podMonitor.enabled (include "paddlejob-operator.isSecure" .) (not .Values.metrics.tokenSecret.name) }}
-{{- fail "metrics.podMonitor: it needs metrics.tokenSecret, for PodMonitors cannot name the file of a token" }}
+{{- fail "metrics.podMonitor: it needs metrics.tokenSecret, because a PodMonitor cannot name a token's file" }}
 {{- end }}
 {{- range $where := list "commonLabels" "podLabels" }}
 {{- range $label := keys (include "paddlejob-operator.selectorLabels" $ | fromYaml) }}
@@ -58,7 +59,7 @@ What the schema cannot say. Looks at the cluster as well, where there is one: `h
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
 {{- fail (printf "fullnameOverride: empty, and a Service cannot be named after the release: %s" $name) }}
 {{- end }}
-{{- /* Who makes no ClusterRole may not be allowed to look at those of others. */}}
+{{- /* Skipped if the release makes no ClusterRole: its installer is perhaps not allowed to read such bindings. */}}
 {{- if or (eq .Values.scope.kind "All") .Values.userRoles.aggregate }}
 {{- $everywhere := lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" $name }}
 {{- if and $everywhere (not (include "paddlejob-operator.isOurs" (list . $everywhere))) }}
@@ -74,7 +75,7 @@ What the schema cannot say. Looks at the cluster as well, where there is one: `h
 {{- end }}
 {{- end }}
 
-{{/* Whether an object of the cluster belongs to this release; called with both. */}}
+{{/* Whether an object of the cluster belongs to this release. Arguments: the root context, the object. */}}
 {{- define "paddlejob-operator.isOurs" -}}
 {{- $release := (index . 0).Release }}
 {{- $notes := (index . 1).metadata.annotations | default dict }}

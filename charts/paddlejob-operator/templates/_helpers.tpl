@@ -78,12 +78,12 @@ annotations:
 {{- if contains ":" (toString .) }}{{ regexFind "[0-9]+$" . }}{{ end -}}
 {{- end }}
 
-{{/* Whether /metrics is served, and to those with a token only. */}}
+{{/* Whether /metrics is served, and only to clients with a token. */}}
 {{- define "paddlejob-operator.isSecure" -}}
 {{- if and .Values.metrics.secure (include "paddlejob-operator.port" .Values.operator.metricsBindAddress) }}yes{{ end -}}
 {{- end }}
 
-{{/* What ServiceMonitor and PodMonitor say of how /metrics is read. */}}
+{{/* The fields of ServiceMonitor and PodMonitor for reading /metrics by HTTPS. */}}
 {{- define "paddlejob-operator.scrape" -}}
 {{- if include "paddlejob-operator.isSecure" . }}
 scheme: https
@@ -106,8 +106,8 @@ bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
 {{- end }}
 
 {{/*
-Names of the cluster's roles about metrics, called with a suffix. Releases of other namespaces have some
-of their own; one of all namespaces is alone.
+Names of the ClusterRoles for metrics. Arguments: the root context, a suffix. They contain the release's namespace,
+except for a release of all namespaces, of which there is only one.
 */}}
 {{- define "paddlejob-operator.metricsRole" -}}
 {{- $root := index . 0 -}}
@@ -142,7 +142,7 @@ cluster, as in `helm template`, not even the release's own namespace is found, a
 {{- end -}}
 {{- end }}
 
-{{/* What the operator's pods and the one of `helm test` have alike. */}}
+{{/* The part of the pod spec that the operator's pods and the pod of `helm test` share. */}}
 {{- define "paddlejob-operator.podSpec" -}}
 serviceAccountName: {{ include "paddlejob-operator.serviceAccountName" . | quote }}
 {{- with .Values.image.pullSecrets }}
@@ -180,7 +180,7 @@ volumes:
 {{- end }}
 {{- end }}
 
-{{/* What their containers have alike. */}}
+{{/* The part of the container that these pods share. */}}
 {{- define "paddlejob-operator.container" -}}
 image: {{ include "paddlejob-operator.image" . | quote }}
 {{- with .Values.image.pullPolicy }}
