@@ -56,7 +56,7 @@ def main() -> int:
     if arguments.output is not None:
         write_report(run, arguments.output)
         report(f"written to {arguments.output}")
-    print(build_page(run))  # fails on a closed pipe, or where the terminal lacks its letters
+    print(build_page(run))  # raises if the pipe is closed, or the terminal lacks a letter
     wrong = broken(series[0]) if arguments.check else []
     for line in wrong:
         print(f"BROKEN: {line}", file=sys.stderr)

@@ -1,8 +1,8 @@
 """Puts objects directly into etcd, and deletes them, a hundred per request.
 
 Creating or deleting tens of thousands of objects through the API server would take longer than all
-measurements. The API server also decodes objects that it did not store itself, in protobuf or JSON,
-and notices changes by its watch of etcd.
+measurements. The API server also reads objects that others have stored, as protobuf or JSON, and
+notices changes by its watch of etcd.
 """
 
 import base64
@@ -25,8 +25,8 @@ TIMEOUT_SECONDS = 60.0
 class _Etcd(http.client.HTTPConnection):
     """HTTP over etcd's socket.
 
-    The socket is reached through the working folder of the process, because its own path can be too
-    long for a socket's address.
+    The socket's path leads through `/proc/<pid>/cwd`, because its usual path can be too long for a
+    socket's address.
     """
 
     def __init__(self, pid: int) -> None:

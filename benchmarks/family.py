@@ -15,7 +15,7 @@ from kube.client import JSON, MERGE_PATCH
 from localcluster.client.rest import Client, Raw
 
 KINDS = {"pods": "pods", "configmaps": "configmaps", "services": "services/specs"}
-"""By resource of a copied child, the segment of its keys in etcd."""
+"""The resources of children that are copied, each with the segment of its keys in etcd."""
 _SERVER_METADATA = (
     *("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"),
 )
@@ -34,8 +34,8 @@ _DEFAULTS: Raw = {
     "terminationMessagePolicy": "File",
 }
 _CHOSEN = ("nodeName", "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
-"""Fields of a spec that the control plane fills in. "None" is not filled in: it makes a Service
-headless."""
+"""Fields of a spec whose values the control plane chooses. An exception is "None", with which the
+operator makes a Service headless."""
 _TOKEN_VOLUME, _TOLERATED = "kube-api-access-", "node.kubernetes.io/"
 _UID = re.compile(r'"uid": ?"([0-9a-f-]{36})"')
 _POD_IP = re.compile(r'"(10\.\d+\.\d+\.\d+)"')
@@ -78,7 +78,7 @@ class Write(NamedTuple):
 
 
 class Requests:
-    """The requests with which an operator made a family, for jobs of other names."""
+    """The requests with which an operator made a family, rewritten for jobs of other names."""
 
     def __init__(self, family: Family, writes: WriteOptions = DEFAULT_WRITES) -> None:
         self._family = family

@@ -107,7 +107,8 @@ def _wide_figures(wide: Wide) -> Iterator[Figure]:
 def _crowd_figures(crowd: Crowd) -> Iterator[Figure]:
     is_full = crowd.finished + crowd.running >= CROWD_JOBS
     yield Figure("peak memory", "MB", crowd.peak_mb, most=400.0 if is_full else None)
-    # For any number of jobs. 400 MB for 11,000 is 32 KB a job; few jobs pay for the pages read.
+    # The bound holds for any number of jobs. 11,000 jobs in 400 MB add 32 KB each. If there are
+    # few, each adds more, because the memory of the pages read is divided by few.
     yield Figure("memory a job", "KB", crowd.kb_per_job, most=80.0, is_portable=True)
     yield Figure("start until it acts", "s", crowd.started_seconds)
     yield Figure("longest list", "s", crowd.list_seconds)

@@ -42,7 +42,7 @@ def start_jobs(
 ) -> dict[str, float]:
     """Create jobs of one size as fast as possible.
 
-    Returns when each was requested, on the monotonic clock.
+    Returns the time of each request, on the monotonic clock.
     """
     path = site.adapter.path
     asked: dict[str, float] = {}
@@ -58,7 +58,7 @@ def start_jobs(
 def build_bodies(
     site: Site, names: Iterable[str], servers: int = SERVERS, workers: int = WORKERS
 ) -> dict[str, bytes]:
-    """The requests that create jobs of one size, by their names."""
+    """For jobs of one size: the body of the request that creates each job, by the job's name."""
     build = site.adapter.build_job
     return {name: json.dumps(build(name, servers, workers)).encode() for name in names}
 
@@ -66,8 +66,8 @@ def build_bodies(
 def wait_running(
     site: Site, running: RunningOperator, names: Sequence[str], seconds: float
 ) -> list[float]:
-    """Wait until all jobs run; returns when each was seen Running. Raises with the operator's last
-    log lines.
+    """Wait until all jobs run; returns the time at which each was seen Running. The TimeoutError
+    has the operator's last log lines.
     """
     try:
         return site.watch.wait(names, RUNNING, seconds, site.report)

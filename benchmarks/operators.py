@@ -27,8 +27,8 @@ class Operator:
     """An operator that can be started.
 
     `account` is the (namespace, name) of its ServiceAccount. Without an account the operator runs
-    as administrator, whose requests the API server does not queue. `elects` says whether two of
-    them elect a leader.
+    as administrator, whose requests the API server does not queue. `elects`: whether two running
+    operators elect a leader.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Simulates nodes by kwok, which is built from its Go module like the control plane.
+"""Simulates nodes with kwok, which is built from its Go module like the control plane.
 
-It acts as the kubelets: a bound pod runs and gets an address at once, a deleted pod disappears at
+kwok acts as the kubelets: a bound pod runs and gets an address at once, a deleted pod disappears at
 once, and nodes send heartbeats. A simulated pod runs whether its ConfigMap exists or not.
 """
 

@@ -36,7 +36,7 @@ first status by 5 s at most."""
 SETTLE_POLL_SECONDS = 0.5
 SETTLE_TIMEOUT_SECONDS = 120.0
 READY_SECONDS = 60.0
-TIMEOUT_SECONDS = 120.0  # for one request: that for a CPU profile takes as long as the burst
+TIMEOUT_SECONDS = 120.0  # for one request; a request for a CPU profile lasts as long as the burst
 NOT_AUDITED = {API_SERVER: ("--audit-log-path=", "--audit-policy-file=")}
 """Turns off the audit log, which a plain API server does not write either."""
 SIMULATOR, HARNESS = "node simulator", "harness"
@@ -159,7 +159,7 @@ class Site:
     def clean(self, names: str = "") -> None:
         """Delete all jobs with their children, or only those whose names begin with `names`.
 
-        Waits until they are gone and the site is at rest, but for the latter no longer than
+        Waits until they are gone, and then until the site is at rest, but no longer than
         READY_SECONDS. Do not use the names again: scheduler and simulator could mistake a new pod
         for the old one.
         """

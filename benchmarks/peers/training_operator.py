@@ -42,7 +42,7 @@ class TrainingOperator(Adapter):
         return {**job, "spec": {**job["spec"], "runPolicy": {"cleanPodPolicy": "None"}}}
 
     def state(self, job: Raw) -> str:
-        """The job's state. All pods must run; its own condition Running needs only one master."""
+        """The job's state: "Running" if all pods run; its own condition needs only one master."""
         status = job.get("status") or {}
         conditions = {each["type"]: each["status"] for each in status.get("conditions") or []}
         if conditions.get("Succeeded") == "True":

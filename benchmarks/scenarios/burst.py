@@ -24,7 +24,7 @@ SECONDS_PER_JOB = 1.0
 LEAST_SECONDS = 60.0
 LATE_SECONDS = 3.0
 """How long to wait before a start's writes are counted, so that they include its Events. The
-operator defers these until no job of the namespace has waited for a worker for a second."""
+operator defers Events until, for one second, no job of the namespace had to wait for a worker."""
 OPERATOR = "operator"
 
 
@@ -34,8 +34,8 @@ class Burst:
 
     `cpu_ms_per_job` is the CPU of each process until the last job ran, and `thread_ms_per_job` that
     of each thread of the operator. `settled_cpu_ms_per_job` is the CPU of the operator until it had
-    nothing more to write; writes and `requests_to_running` are counted until then, too.
-    `requests_to_completed` are those after that, including the cleanup's. They are empty if the
+    nothing more to write; writes and `requests_to_running` are also counted until then.
+    `requests_to_completed` has the later requests, including the cleanup's; it is empty if the
     burst did not wait for the cleanup.
     """
 

@@ -29,8 +29,8 @@ from localcluster.machine import clock
 
 START_SECONDS = 180.0
 IDLE_SHARE = 0.01
-"""An operator that uses less than this share of one core is idle. It still looks at finished jobs
-after its last write."""
+"""An operator that uses less than this share of one core is idle. It can be busy even after its
+last write, because it still looks at finished jobs."""
 FINISHED, RUNNING = "sample-finished", "probe-sample-running"
 
 
@@ -60,7 +60,7 @@ class Crowd:
 def measure_crowd(
     site: Site, operator: Operator, finished: int, running: int, rest_seconds: float
 ) -> Crowd:
-    """Measure a crowd; a site's last scenario, because it stops parts of the control plane."""
+    """Measure a crowd. This must be a site's last scenario: it stops parts of the control plane."""
     site.report(f"crowd: {finished} finished and {running} running jobs")
     samples, alone_mb = _make_samples(site, operator)
     site.freeze()

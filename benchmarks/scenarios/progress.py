@@ -1,7 +1,7 @@
 """Progress: what --progress costs if many jobs run; operators with and without it take turns.
 
-The running jobs are copies in etcd. The node simulator serves one file as the log of all pods; it
-gets a new line each second.
+The running jobs are copies in etcd. The node simulator serves one file as the log of all pods.
+This file gets a new line each second.
 """
 
 import threading

@@ -17,14 +17,14 @@ IDLE_SHARE = 0.1
 
 @dataclass(frozen=True)
 class TakeOver:
-    """Seconds from the signal until the successor gives a job, created later, its first state."""
+    """Seconds from the signal until the successor gives a new job its first state."""
 
     terminated_seconds: float
     killed_seconds: float | None
 
 
 def measure_takeover(site: Site, operator: Operator, with_kill: bool) -> TakeOver | None:
-    """Measure it, by SIGKILL only `with_kill`; None if the operator elects no leader."""
+    """Measure it after SIGTERM and, if `with_kill`, after SIGKILL; None if no leader is elected."""
     if not operator.elects:
         return None
     terminated = _measure(site, operator, signal.SIGTERM)
@@ -38,7 +38,7 @@ def _measure(site: Site, operator: Operator, number: signal.Signals) -> float:
         working_operator(site, operator, f"before-{number.name.lower()}") as leader,
         site.start_operator(operator, name) as successor,
     ):
-        # When it is idle, its caches are full. Nothing else that can be seen from outside shows it.
+        # An idle successor has full caches. Nothing else that can be seen from outside shows it.
         wait_for("the successor rests", partial(_is_idle, successor), TIMEOUT_SECONDS)
         signalled = clock.monotonic()
         leader.signal(number)

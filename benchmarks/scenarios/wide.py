@@ -1,4 +1,4 @@
-"""Wide: how long the objects of a job with one server and many workers take, and their sizes."""
+"""Wide: how fast a job with one server and many workers gets its objects, and their sizes."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ TIMEOUT_SECONDS = 300.0
 OBJECT_BYTES = 1_500_000
 """A little less than etcd's limit of a request, 1.5 MiB by default."""
 VARIABLE_BYTES = 131_000
-"""The largest environment variable, with its name, that the kernel accepts."""
+"""A little less than the kernel's limit for a variable with its name, 128 KiB."""
 
 
 @dataclass(frozen=True)
