@@ -1,5 +1,5 @@
-"""Everything around `reconcile`, in packages that import one way: client, cache, workqueue, work.
+"""Everything around `reconcile`. `client` and `workqueue` import no other package of this folder.
 
-Every package is allowed to import `backoff` and `logs`. The other modules at the root connect the
-packages, and no package imports them.
+`cache` imports `client`; `work` imports all three. Of the modules at the root, the packages import
+only `backoff` and `logs`. The others connect the packages.
 """

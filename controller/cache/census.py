@@ -16,7 +16,7 @@ _POD_PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 
 
 def take_census(store: Store, now: datetime) -> Census:
-    """Count the jobs and pods of the store, with zeros, so that known series do not end."""
+    """Count the jobs and pods of the store. Known series are 0 rather than missing."""
     jobs, pods = ([facts for _, facts in store.facts(kind)] for kind in (PADDLE_JOB, POD))
     by_role = {(role, phase): n for (phase, role), n in _count(pods, _POD_PHASES, Role).items()}
     waiting = Counter(dict.fromkeys(_KNOWN_WAITS, 0))
@@ -66,7 +66,7 @@ def _seconds_since(text: str, now: datetime) -> float:
 def _count(
     all_facts: list[Facts], phases: Iterable[str], groups: Iterable[str]
 ) -> dict[tuple[str, str], int]:
-    """Count by phase and group. An unknown one counts as empty: users can write any text there."""
+    """Count by phase and group. Any unknown text, which users can write there, counts as empty."""
     known_phases, known_groups = [*map(str, phases)], [*map(str, groups)]
     counts = Counter({(phase, group): 0 for phase in known_phases for group in known_groups})
     for facts in all_facts:

@@ -38,7 +38,7 @@ class EventHandler:
         """Store a full list, and wake the jobs of all objects that are gone, new or changed."""
         for entry in self.store.replace(self.resource, entries, version, self.namespace):
             self._wake(entry)
-        # They perhaps wait for a child that was created and deleted between two lists.
+        # These jobs perhaps wait for a child that was created and deleted between two lists.
         for job in self.awaiting(self.resource):
             self.wake(job)
 

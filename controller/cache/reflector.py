@@ -72,8 +72,8 @@ RETRY_SECONDS = (0.7, 15.0)
 """The first and the longest pause after other failures. The first is always below AWAY_SECONDS."""
 AWAY_SECONDS = 1.5
 """After this long without a watch, the kind is listed again, because etcd was perhaps restored.
-Its versions soon reach the last one seen again; a watch from there would miss earlier changes. For
-a restore the API server restarts, which takes 1.8 s at least (Kubernetes 1.36, idle machine)."""
+After a restore, versions soon reach the last one seen; a watch from there would miss changes. For a
+restore the API server restarts, which takes at least 1.8 s (Kubernetes 1.36, idle machine)."""
 RELIST_SECONDS = 30.0
 """If a list expires sooner than this, there is a pause before the next one."""
 STEADY_SECONDS = 2.0
@@ -85,7 +85,7 @@ _MAX_SKIPPED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which objects to watch: empty means all namespaces, or any labels.
+    """Which objects to watch. An empty field means all namespaces, or any labels.
 
     If `is_optional`, a kind that the operator has no right to read counts as not served.
     """
@@ -128,7 +128,7 @@ class Reflector:
         self._stream_lock = threading.Lock()
         """Guards _stream."""
         self._stream: Stream | None = None
-        # Written by the loop alone, read by any thread: single references, so no lock.
+        # Only the loop writes these (not _lists_asked). Single references are read without a lock.
         self._version: str | None = None
         self._listed_at = clock.monotonic()
         self._is_served: bool | None = None
@@ -141,7 +141,7 @@ class Reflector:
         self._opened_at: float | None = None
         """When the stream that is being read was opened."""
         self._lists_asked = 0
-        """How often another thread asked for a list; the loop begins one after the last request."""
+        """How often another thread asked for a list. A list answers all requests before it."""
         self._events = self._lists_answered = 0
         self._skipped: LRUCache[Key, str] = LRUCache(_MAX_SKIPPED)
         """The version of each unreadable object that was logged, so that it is logged only once."""
@@ -216,7 +216,7 @@ class Reflector:
         return 0.0 if watched and is_first else self._pause("watch_expired", error)
 
     def _shows_absence(self, error: ApiError) -> bool:
-        """Whether the API server itself says that it does not serve the kind, or not to us."""
+        """Whether the API server says that it has no such kind, or forbids us an optional one."""
         if isinstance(error, Forbidden):
             return self._is_optional
         if error.code != HTTPStatus.NOT_FOUND or not self._resource.group:
@@ -258,7 +258,7 @@ class Reflector:
             except TooLarge:
                 limit //= 2
                 continue
-            # Each page is bounded, to free at once what the store would not keep.
+            # Limited page by page: what the store would not keep is freed at once.
             packed = self._pack_all(page.get("items") or ())
             entries += [room.admit(self._resource, entry) for entry in packed]
             metadata: Raw = page.get("metadata") or {}

@@ -30,7 +30,7 @@ from controller.client.resources import (
 MAX_CONFIG_MAP_BYTES = 16 << 20
 """The most bytes for the ConfigMaps of one namespace; further ones are kept without data."""
 # Python 3.12, unlike others, never frees an interned string. Both functions raise TypeError for
-# anything but text, so a malformed object with a number in its place is left out.
+# anything but text, so a malformed object with a number instead of a text is left out.
 intern = str.__str__ if sys.version_info[:2] == (3, 12) else sys.intern
 
 
@@ -168,7 +168,7 @@ class Room:
 
 
 class Store:
-    """Objects by kind, key and job. Each of `namespaces` has a watch; if empty, one covers all."""
+    """Objects by kind, key and job. Each of `namespaces` has a watch. No namespaces means all."""
 
     def __init__(
         self,
@@ -299,12 +299,12 @@ def version_of(obj: Raw) -> int:
 
 
 def parse_version(text: str) -> int:
-    """A resource version as a number, 0 if it is not one. Those of one kind can be compared."""
+    """A resource version as a number, 0 if it is not one. Versions of a kind can be compared."""
     return int(text) if text.isdecimal() else 0
 
 
 def _has_changed(before: Entry | None, entry: Entry) -> bool:
-    """Whether an object differs. Its version is not enough: after a restore, etcd uses it again."""
+    """Whether an object has changed. Equal versions prove nothing: a restored etcd repeats them."""
     if before is None or before.version != entry.version or before.uid != entry.uid:
         return True
     # The bytes of equal objects can differ.

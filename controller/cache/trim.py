@@ -75,8 +75,8 @@ _WORKLOAD_ANNOTATIONS = (ANNOTATION_POD_SETS, ANNOTATION_SUSPENDED)
 _WORKLOAD_SPEC = ("queueName", "active")
 _POD_SET = ("name", "count", "minCount")
 _ASSIGNMENT = ("name", "flavors", "count")
-"""The fields kept of an assignment. Its list of nodes can be long, so only its presence is kept:
-Kueue itself sends the pods to the nodes.
+"""The fields kept of an assignment. `topologyAssignment`, its list of nodes, can be long. It is
+kept empty, because Kueue itself assigns the pods to the nodes.
 """
 _CHECK = ("name", "state", "podSetUpdates")
 _GROUP_SPEC = ("minMember", "queue", "priorityClassName", "minResources")
@@ -114,7 +114,7 @@ def _trim_job(job: Raw) -> Raw:
             template["metadata"] = _pick(template["metadata"], _TEMPLATE_METADATA)
         for volume in (template.get("spec") or {}).get("volumes") or ():
             claim = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
-            # managedFields can contain anything, at any depth, and no claim gets them.
+            # managedFields can contain anything, at any depth, and are not copied to the claim.
             (claim.get("metadata") or {}).pop("managedFields", None)
     return {"metadata": metadata, "spec": spec, "status": status}
 

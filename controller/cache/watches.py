@@ -1,9 +1,9 @@
 """All watches of the operator: a reflector for each kind, for all namespaces or for each given one.
 
 If there are several namespaces, none delays the others. The API server refuses the watches of a
-namespace that does not exist yet, and of one without the operator's Role. The others work without
-it, and `problems` names it until it can be read. In each of several namespaces, jobs are listed
-after everything else, so that no pass decides about a job whose pods it cannot see.
+namespace that does not exist yet, or lacks the operator's Role. The other namespaces work, and
+`problems` names the refused one until it can be read. In each of several namespaces, jobs are
+listed after everything else, so that no pass decides about a job whose pods it cannot see.
 
 The manager's thread calls `start`, `list_again` and `stop`; any thread can call the rest.
 """
@@ -30,7 +30,7 @@ _POLL_SECONDS = 0.05
 
 Build = Callable[[Resource, Scope], Reflector]
 _Group = dict[Resource, Reflector]
-"""The watches of one namespace, or those for all."""
+"""The watches of one namespace, or of all namespaces at once."""
 
 
 class Watches:
@@ -58,7 +58,10 @@ class Watches:
             reflector.stop()
 
     def are_full(self) -> bool:
-        """Whether all is listed; of several namespaces, only in those not refused, at least one."""
+        """Whether every watch has listed.
+
+        With several namespaces, one of them must be full, and each other one full or refused.
+        """
         return self._are_all(lambda reflector: reflector.has_listed)
 
     def list_again(self) -> None:
@@ -76,7 +79,7 @@ class Watches:
                 group[POD].list_again()
 
     def are_current(self) -> bool:
-        """Whether the store is as new as the last `list_again`, in the namespaces of `are_full`."""
+        """Like `are_full`, but whether the store is as new as the last `list_again`."""
         return self._are_all(lambda reflector: reflector.is_current)
 
     def _are_all(self, is_done: Callable[[Reflector], bool]) -> bool:
@@ -145,7 +148,7 @@ class Watches:
 
 
 def watched(namespace: str, *, kueue: bool = False) -> list[tuple[Resource, Scope]]:
-    """The kinds to watch, and the scope of each. Every child has the label that selects it."""
+    """The kinds to watch, and the scope of each. All children but kept logs have the label."""
     everything, children = Scope(namespace), Scope(namespace, LABEL_JOB_UID)
     kinds = [
         (PADDLE_JOB, everything),
