@@ -51,7 +51,7 @@ class Credentials(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The API server's endpoint and this client's credentials. `prefix` comes before every path."""
+    """The API server's endpoint and this client's credentials. Every path begins with `prefix`."""
 
     endpoint: Endpoint
     credentials: Credentials
@@ -156,7 +156,7 @@ class Client:
         return self.patch(path, body, MERGE_PATCH)
 
     def delete(self, path: str, uid: str | None = None, grace_seconds: int | None = None) -> Raw:
-        """Delete an object, and its dependents later. With `uid`, Conflict if its UID differs."""
+        """Delete an object, and its dependents later. Raises Conflict if its UID is not `uid`."""
         options: Raw = {"propagationPolicy": "Background"}
         if uid is not None:
             options["preconditions"] = {"uid": uid}
@@ -226,7 +226,7 @@ class Client:
         try:
             response = exchange(request)
             code = response.status
-            if code < 300:  # an error may come from a proxy
+            if code < 300:  # an error can be a proxy's, with the proxy's time
                 self._clock.compare(response.headers.get("date", ""), started)
             return response
         except TimeoutError as error:  # connected: a connect timeout is a ConnectionError

@@ -19,7 +19,7 @@ _PROMPT_SECONDS = 1.0
 _BLUR = timedelta(seconds=2)
 """Smaller differences are ignored: `Date` has whole seconds, and an answer takes up to a second."""
 _VALID_SECONDS = 60.0
-"""A time confirmed this recently is replaced only by one nearer to this machine's clock."""
+"""For this long after a confirmation, only a time nearer to this machine's clock is accepted."""
 
 
 class Clock:

@@ -45,7 +45,7 @@ class ApiError(Exception):
 
 
 class Invalid(ApiError):
-    """400, 405, 413, 415, 422: the request is refused as it is, such as its object or method."""
+    """400, 405, 413, 415, 422: something in the request is wrong, such as its object or method."""
 
 
 class Unauthorized(ApiError):
@@ -141,7 +141,7 @@ _BY_CODE: dict[int, type[ApiError]] = {
 
 
 def error_from_status(code: int, status: dict[str, Any], retry_after: float | None) -> ApiError:
-    """The exception for an error answer. `status` is the answer's body; {} if it is no object."""
+    """The exception for an error answer. `status` is the body; {} if that is no JSON object."""
     is_told = status.get("kind") == "Status" and status.get("code") == code
     message = str(status.get("message") or f"HTTP {code}") if is_told else f"HTTP {code}, no Status"
     reason = str(status.get("reason") or "")

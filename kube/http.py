@@ -56,7 +56,7 @@ class Endpoint:
     ca_file: str = ""
 
     def trust_again(self) -> None:
-        """Trust the authorities that are now in `ca_file`, too, if it can be read."""
+        """Also trust the authorities that are in `ca_file` now, if it can be read."""
         if self.tls is not None and self.ca_file and self.tls.verify_mode is ssl.CERT_REQUIRED:
             with suppress(OSError):  # the file can be missing for a moment
                 self.tls.load_verify_locations(self.ca_file)
@@ -384,5 +384,5 @@ def _encode_head(method: str, target: str, headers: dict[str, str]) -> bytes:
     """The head of a request. Raises ValueError on characters that would break it."""
     lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {each}" for name, each in headers.items())]
     if " " in target or not all(map(str.isprintable, lines)):
-        raise ValueError("a space or a control character in a header")  # not shown: maybe the token
+        raise ValueError("a space or a control character in a header")  # its value can be the token
     return "\r\n".join([*lines, "", ""]).encode("latin-1")

@@ -1,7 +1,7 @@
 """Runs the login plugin of a kubeconfig (`exec`), with limits on time and output.
 
-The plugin's messages go to standard error as they come, without control characters. If it does not
-end by itself, it is killed together with everything that it has started. Thread-safe.
+The plugin's messages go to standard error as they come, with control characters escaped. A plugin
+that does not end by itself is killed, with everything that it has started. Thread-safe.
 """
 
 import codecs
@@ -35,7 +35,7 @@ class PluginError(Exception):
 def ask_plugin(plugin: Raw, cluster: Raw, seconds: float = PLUGIN_SECONDS) -> Raw:
     """The status that a plugin returns: a token or a certificate. Raises PluginError.
 
-    Exits this process if SIGTERM or SIGHUP arrives during that time, after killing the plugin.
+    If SIGTERM or SIGHUP arrives while the plugin runs, kills the plugin and exits this process.
     """
     try:
         command = [str(plugin["command"]), *map(str, plugin.get("args") or ())]
@@ -135,7 +135,7 @@ def _show_words() -> Callable[[bytes], None]:
 
 
 def _plain(text: str) -> str:
-    """The text without control characters."""
+    """The text with control characters escaped."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 

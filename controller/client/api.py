@@ -22,15 +22,15 @@ LIST_READ_TIMEOUT_SECONDS = 60.0
 METADATA_ONLY = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
 """The format of answers to writes: only names and versions are needed, and a pod is large."""
 UNCHECKED: Query = {"fieldValidation": "Ignore"}
-"""No warnings about unknown fields: nobody reads them, and they take a tenth of a create."""
+"""No warnings about unknown fields: nobody reads them, and they cost a tenth of a create's time."""
 
 
 class ApiClient(client.Client):
     """Requests on one pool of connections.
 
     `pool_size` is the number of threads that use the client at once. `write_seconds` returns for
-    how long writes are still allowed, infinite without leader election. Later, a write raises
-    NotLeader.
+    how long writes are still allowed, infinite without leader election. After that time, a write
+    raises NotLeader.
     """
 
     def __init__(

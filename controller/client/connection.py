@@ -64,7 +64,7 @@ class Credentials:
         self._period = period_seconds
         self.clock = clock
         self._lock = threading.Lock()
-        """Guards all that follows, except that a late reader writes _header without it."""
+        """Guards all that follows. But a reader that hung writes _header without the lock."""
         self._reader: threading.Thread | None = None
         self._header = read()
         self._read_at = clock.monotonic()
@@ -77,7 +77,7 @@ class Credentials:
             return self._header
 
     def renew(self, refused: str | None) -> None:
-        """Reload it, unless another thread has done so since `refused` was returned."""
+        """Reload the header, unless another thread has done so since `refused` was returned."""
         with self._lock:
             if self._header == refused:
                 self._read_again_locked()
@@ -159,7 +159,7 @@ def _read_kubeconfig(path: str) -> Configuration:
 
 
 def _replace_what_has_no_end(config: Raw) -> None:
-    """Check the size of the current context's files; replace its login plugin by what that returns.
+    """Check the size of the current context's files; put its login plugin's answer into `config`.
 
     The package has no limit on the size of a file, nor on the time of a plugin.
     """

@@ -24,9 +24,9 @@ from kube.parsing import Unreadable
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 ANSWERS = f"{MEDIA_TYPE},application/json"
 EVENTS = f"{MEDIA_TYPE};stream=watch,application/json;stream=watch"
-"""The formats accepted for a list and a watch; a proxy before the server can change to JSON."""
+"""The formats accepted for lists (ANSWERS) and watches. Some proxies turn answers into JSON."""
 KINDS = frozenset({"Pod", "Service", "ConfigMap"})
-"""The kinds that can be read here, also in a list and in a watch event. So can a Status."""
+"""The kinds that can be read here, also in lists and watch events. A Status can be read too."""
 MAX_FRAME_BYTES = 64 << 20
 _LENGTH_BYTES = 4
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -216,7 +216,7 @@ def _add_field(message: descriptor_pb2.DescriptorProto, name: str, number: int, 
 
 
 def _add_map(message: descriptor_pb2.DescriptorProto, name: str) -> str:
-    """Add the message type of a map's entries, whose name protobuf derives from the field's."""
+    """Add the message type of a map's entries; protobuf requires a name made from the field's."""
     entry = message.nested_type.add(name=f"{name.capitalize()}Entry")
     entry.options.map_entry = True
     for number, field in enumerate(("key", "value"), start=1):
@@ -228,7 +228,7 @@ _Reader = Callable[[Any], Any]
 
 
 def _read_message(name: str) -> _Reader:
-    """A function that makes a dict of a message: its fields by name, without those JSON omits."""
+    """A function that makes a dict of a message, with the same fields as in JSON."""
     fields = [
         (field, _value_reader(text), "?" in text, "!" in text or "?" in text)
         for field, (_, text) in _MESSAGES[name].items()
@@ -271,7 +271,7 @@ def _read_map(values: Any) -> dict[str, str]:
 
 
 def _mend(value: str | bytes) -> str:
-    """Replace invalid UTF-8, for which protobuf returns bytes, as the API server does in JSON."""
+    """Replace invalid UTF-8 as the API server does in JSON. Protobuf returns it as bytes."""
     return value if isinstance(value, str) else value.decode(errors="replace")
 
 
