@@ -2,9 +2,9 @@
 
 If a pod that the plan assumes gone is alive, the cache lags and nothing is written. The status is
 written even if a write of a child failed. Events and metrics come after the status that they
-report. Creates are sent group by group. Those of one group run in parallel, in batches that double
-while they succeed, so that a quota or a webhook that refuses pods refuses one create, not a
-thousand.
+report. Creates are sent group by group; within a group, in batches that run in parallel. The first
+batch is one create, and batches double while they succeed. So a quota or a webhook that refuses
+pods refuses one create, not a thousand.
 """
 
 import threading
@@ -37,7 +37,7 @@ MAX_CREATES = 500
 BACKLOGGED_CREATES = 16
 """The most creates in a pass while other jobs of the namespace wait for a worker."""
 _CRD_IS_OLDER = "the CRD of PaddleJob drops fields of the status: apply the CRD of this release"
-"""A status write that succeeded and changed nothing: the CRD has none of the written fields."""
+"""The error if a status write succeeds but changes nothing: the CRD lacks the written fields."""
 _REFUSED = (Invalid, Forbidden, NotFound, AlreadyExists)
 
 Item = TypeVar("Item")
@@ -151,16 +151,16 @@ class Applier:
             errors = run(create, part)
             for item, error in zip(part, errors, strict=True):
                 _note(result, (item.kind, item.name), error, is_delete=False)
-            if result.is_partial:  # even if no other job waits any more
+            if result.is_partial:  # leave the rest to a later pass, even if no job waits now
                 return
 
     def _write_status(self, task: _Task) -> bool:
         """Write the status; returns whether the stored status is now the plan's.
 
-        It is written only over the version that the plan was made from. A UID would not be enough:
-        the status subresource of a custom resource ignores it, so a deleted job's status would
-        reach a new job of the same name. A move to another state that changes nothing is an error,
-        because it would be repeated forever.
+        The write fails if the job is not at the version that the plan was made from. To send the
+        UID would not be enough: the status subresource of a custom resource ignores it, so a
+        deleted job's status would reach a new job of the same name. If the plan moves the job to
+        another state, a write that changes nothing is an error: it would be repeated forever.
         """
         if task.plan.status is None:
             return True
@@ -212,7 +212,7 @@ def _note(result: Result, child: Child, error: ApiError | None, *, is_delete: bo
 
 
 def _growing_batches(groups: Iterable[Sequence[Item]], first: int) -> Iterator[Sequence[Item]]:
-    """Batches of one group each; the size doubles from batch to batch, across groups too."""
+    """Batches of one group each. The size doubles with each batch, also from group to group."""
     size = first
     for group in groups:
         start = 0

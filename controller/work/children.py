@@ -32,7 +32,7 @@ from reconcile.model.plan import Create, Delete, ObjectReference, Patch
 
 @dataclass(frozen=True, slots=True)
 class ChildWriter:
-    """Creates, patches and deletes children, one in a call, through one client."""
+    """Creates, patches and deletes children, one per call, through one client."""
 
     client: ApiClient
     memory: JobMemory
@@ -57,7 +57,7 @@ class ChildWriter:
         altered = _find_alteration(owner, body, obj)
         if not altered:
             return None
-        # The next pass would not find the child, or would take it for that of another job.
+        # The next pass would not find the child, or would take it for another job's child.
         self.delete(owner, Delete(ObjectReference.of({**body, "metadata": obj["metadata"]})))
         return Invalid(f"admission changed {altered}", reason="Altered")
 
@@ -110,7 +110,7 @@ class ChildWriter:
     ) -> ApiError | None:
         """Find out which object has the name: None if it is this job's child, else the error.
 
-        A child that no watch shows, because it lost its job label, is deleted; that is an error.
+        A child without the job's label, which no watch shows, is deleted, and an error returned.
         """
         try:
             there = self.client.get(resource.path(owner.key.namespace, name))

@@ -52,7 +52,7 @@ _MAX_NAMESPACES = 10_000
 class _Note:
     """An Event to send. Equal notes are one Event that repeats.
 
-    `at` is when it was recorded; after `send_by`, on the monotonic clock, it is not deferred.
+    `at` is when it was recorded. Until `send_by`, on the monotonic clock, it can be deferred.
     """
 
     namespace: str
@@ -106,7 +106,7 @@ class EventRecorder:
             self._metrics.event_dropped("buffer_full")
 
     def run(self) -> None:
-        """Send until stopped, then the rest of the buffer, except for namespaces that rest."""
+        """Send until stopped. Then send the rest of the buffer, except for paused namespaces."""
         while (note := self._next()) is not None:
             self._deliver(note)
 
@@ -170,7 +170,7 @@ class EventRecorder:
             self._log.warning("event_not_sent", reason=note.event.reason, error=failure.message)
 
     def _send_timed(self, note: _Note) -> None:
-        """Send the note. If that takes SLOW_SECONDS, even with success, the namespace rests."""
+        """Send the note. If that takes SLOW_SECONDS, even with success, pause the namespace."""
         began = self._clock.monotonic()
         try:
             self._send(note)

@@ -51,7 +51,7 @@ class FollowedLog:
         self._reported_at = 0.0
 
     def ask_fewer(self) -> bool:
-        """Request fewer lines from now on, because they were too long; False if it was one."""
+        """Request fewer lines from now on, because they were too long; False if it was one line."""
         before, self.lines = self.lines, max(1, self.lines // FEWER)
         return self.lines < before
 
@@ -60,7 +60,7 @@ class FollowedLog:
         self._read_at = -math.inf
 
     def take(self, log: bytes, at: float, now: datetime, broken_at: float = -math.inf) -> Reading:
-        """The reading after this read; `is_telling` then says whether the job needs a pass.
+        """Add what was read; returns the new reading. Sets `is_telling`: whether a pass is needed.
 
         `at` and `now` are the monotonic and the API server's time before the read. `broken_at` is
         when a read of any log last failed for a reason that concerns all logs.
@@ -110,7 +110,7 @@ class FollowedLog:
         self._stepped = progress.epoch, progress.last_step_time
         last = self._last = lines[-1]
         shown = min(last.time + self._shift, now)
-        if self._seen_at is not None:  # the lines are new since that read
+        if self._seen_at is not None:  # the lines were written after that read
             shown = max(shown, self._seen_at - SLACK)
         self._shift = shown - last.time
         progress, mark = progress.moved(self._shift), self._reader.marked_progress

@@ -31,7 +31,7 @@ class Helpers:
         self._pool.shutdown(cancel_futures=True)
 
     def _start(self, do: Callable[[Item], Result], item: Item) -> Future[Result]:
-        """Let a free helper do it, or do it now if none is free; returns the future result."""
+        """Let a free helper call `do`, or call it here if none is free; returns the Future."""
         if self._free.acquire(blocking=False):
             started = self._pool.submit(do, item)
             started.add_done_callback(lambda _: self._free.release())

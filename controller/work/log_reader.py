@@ -1,9 +1,9 @@
 """Reads the training's progress from the logs of running jobs, with --progress.
 
 For each job, the last lines of its first worker are read, at most every 30 s, and all reads
-together are limited to a rate. The result is stored in the job's memory. If it is news or the
-training has stalled, the job gets a pass. The operator chooses pod and container, and a log is used
-only while its pod still has the same UID. No exception ends the loop.
+together are limited to a rate. The result is stored in the job's memory. If the result is news
+or the training has stalled, the job gets a pass. The operator chooses pod and container, and a log
+is used only while its pod still has the same UID. No exception ends the loop.
 """
 
 import threading
@@ -51,7 +51,7 @@ MAX_JOB_BYTES = 128 << 10
 FORBIDDEN_SECONDS = 300.0
 BUSY_SECONDS = 5.0
 MAX_BUSY_SECONDS = 60.0
-"""The longest pause of all reads that an API server can ask for."""
+"""If the API server asks for a pause, all reads pause, but not longer than this."""
 LOG_RATE = 1 / 60
 """The most lines per second that this module logs about reads that failed."""
 
@@ -94,7 +94,7 @@ class LogReader:
     _broken_at: float = float("-inf")
     """When a read last failed for a reason that concerns all logs: no silence counts then."""
     _paused_until: float = float("-inf")
-    """No log is read until then, because the API server is busy or away. Any thread sets both."""
+    """No log is read until then: the API server is busy or away. Any thread can set both fields."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Guards the fields below. Only the thread that took a job from the queue uses its log."""
     _logs: dict[Key, FollowedLog | None] = field(default_factory=dict)
@@ -214,7 +214,7 @@ class LogReader:
         if stall is Reason.NO_OUTPUT and not reading.tails:
             reading = replace(reading, tails=tuple(self._read_tails(target)))
             followed.reading = reading
-        # Passes ignore it if another pod has the name now: perhaps this was its log.
+        # If another pod has the name now, this was perhaps its log; passes ignore the reading.
         self.memory.note_training(target.owner.key, target.owner.uid, followed.pod_uid, reading)
         if followed.is_telling or stall or target.is_stalled:
             self.add(target.owner.key)

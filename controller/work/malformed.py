@@ -2,8 +2,8 @@
 
 The API server validates an object after admission has changed it. The invalid value can come from a
 LimitRange or a mutating webhook, which somebody can fix. Waiting is useless only if we sent every
-refused field, with the refused value if the answer shows it. A refusal by a policy or a webhook is
-never taken for this, because its message differs. Thread-safe.
+refused field, with the refused value if the answer shows it. A refusal by a policy or a webhook
+never counts as invalid, because its message differs. Thread-safe.
 
 The API server shows values as `field.Error.ErrorBody` of k8s.io/apimachinery does: texts and
 numbers as JSON. A quantity can look different from how it was sent.

@@ -178,9 +178,9 @@ class JobMemory:
     def learn(self, job: Key, uid: str, plan: Plan, result: Result) -> Lesson:
         """Store the refusals of a pass, and forget those that no longer apply.
 
-        Nothing is reported while creates pause, because a webhook can word each refusal
-        differently, or while the store lacks our own writes, because no pass decides on a stale
-        store.
+        While creates pause, nothing is reported, because a webhook can word each refusal
+        differently. While the store lacks our own writes, nothing is reported either, because no
+        pass decides on a stale store.
         """
         with self._lock:
             lasting = result.failed if self._lasts_locked(job, uid, result) else None
@@ -198,7 +198,7 @@ class JobMemory:
             if not record.refusals:
                 record.refused_times = 0
             elif met and not plan.is_paused:
-                record.refused_times += result.is_answered  # by the API server itself
+                record.refused_times += result.is_answered  # not for a timeout
                 if result.is_answered or plan.assumed:
                     record.refused_at = self._clock.monotonic()
             self._note_refused_locked(job, bool(record.refusals))

@@ -1,7 +1,7 @@
 """Gathers the input of `reconcile` from the store and the memory.
 
-Objects that no watch shows are read from the API server: the pods of another operator, and those
-that queued jobs need. Thread-safe.
+Some objects are in no watch and are read from the API server: pods that another operator created,
+and objects that queued jobs need. Thread-safe.
 """
 
 import contextlib
@@ -92,7 +92,7 @@ class Observer:
                         yield trim(POD, pod)
 
     def _unwatched_objects(self, key: Key, family: Family) -> Iterator[tuple[Child, Raw]]:
-        """Unwatched objects that queued jobs need. One that we have no right to get is empty."""
+        """Unwatched objects that queued jobs need. An object that we must not read is empty."""
         if not self.is_served(WORKLOAD, key.namespace):
             return
         pods = len(family.children.get(POD, ()))

@@ -21,12 +21,16 @@ class PortRanges:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        """Taken while ranges are chosen: no two jobs get the same. No request is sent then."""
+        """Held while ranges are chosen, so that jobs get different ones. No request is sent then."""
         self._given: dict[Key, tuple[int, ...]] = {}
         """The ports that a job's latest pass gave it."""
 
     def decide(self, observed: Observed, decide: Callable[[Observed], Plan]) -> Plan:
-        """Decide. For `intranet: Host`, add the ranges of all other jobs, and remember new ones."""
+        """Call `decide` and return its plan.
+
+        If the job has `intranet: Host`, `decide` also gets the ports of all other jobs, and the
+        ports that the plan gives are remembered.
+        """
         key = key_of(observed.job)
         with self._lock:
             if observed.job["spec"].get("intranet") != Intranet.HOST:

@@ -36,7 +36,7 @@ class Result:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the API server itself answered with an error, without a time to retry."""
+        """Whether a write was refused, or the first error is an answer that asks for no delay."""
         if self.refusals or not self.errors:
             return bool(self.refusals)
         error = self.errors[0]
@@ -44,7 +44,10 @@ class Result:
 
     @property
     def slow_create(self) -> Refusal | None:
-        """The create that failed, if all writes took long and no child was written; else None."""
+        """The create that failed, if the writes took long and none succeeded; else None.
+
+        Also None if an error explains the time, for example Throttled.
+        """
         if self.created or self.deleted or self.seconds < SLOW_SECONDS:
             return None
         known = (Throttled, Unreachable, FormerJob)

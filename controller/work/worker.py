@@ -1,4 +1,4 @@
-"""The loop of a worker thread: take a key, observe, decide, write, and file the key.
+"""The loop of a worker thread: take a key, observe, decide, write, and give the key back.
 
 Many workers run at once; the queue never gives two of them the same key. Every error of a pass is
 handled here: it is logged once, and delays only that job.
@@ -29,7 +29,7 @@ from reconcile.model.plan import Observed, Plan, Settings
 Decide = Callable[[Observed, datetime, Settings], Plan]
 
 LEAST_WAIT_SECONDS = 1.0
-"""After a failed pass, a deadline of the job leads to the next pass only after this time."""
+"""After a failed pass, even a deadline of the job causes no new pass before this time."""
 BATCH_SECONDS = 0.1
 """The minimum rest after a pass, because events come in bursts while pods start, and the next pass
 sees them all. It does not apply if the job moves to another state, has more to create or failed.
@@ -59,7 +59,7 @@ class LargePasses:
         """The large job in a pass, by namespace."""
 
     def enter(self, job: Key, size: int) -> bool:
-        """Begin a pass; False if it has to wait for another large job. Call `leave` after it."""
+        """Begin a pass; False if it has to wait for another large job. Call `leave` at its end."""
         if size <= LARGE_BYTES:
             return True
         with self._lock:
@@ -95,7 +95,7 @@ class Worker:
             self.work(key)
 
     def work(self, key: Key) -> None:
-        """Do one pass over a job, unless it has to wait; an exception of it is only logged."""
+        """Do one pass over a job, unless it has to wait. Raises nothing: exceptions are logged."""
         filing = self._hold_back(key)
         if filing is None:
             started = self.clock.monotonic()

@@ -113,7 +113,7 @@ class WorkQueue:
             self._add_locked(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
-        """Add the key after these seconds, even if it is added earlier. The least delay counts."""
+        """Add the key after these seconds, also if `add` adds it before. The least delay counts."""
         with self._changed:
             if seconds <= 0:
                 self._add_locked(key)
@@ -136,12 +136,12 @@ class WorkQueue:
             self._due.pop(key, None)
 
     def is_backlogged(self, namespace: str) -> bool:
-        """Whether a worker has just got a key of this namespace after BACKLOG_SECONDS or more."""
+        """Whether a key of this namespace has lately waited BACKLOG_SECONDS for a worker."""
         with self._changed:
             return namespace in self._backlogged
 
     def get(self) -> Key | None:
-        """Wait for the next key; None if the queue is not open. Then call `done` or `file`."""
+        """Wait for the next key, to give back by `done` or `file`; None if the queue is closed."""
         with self._changed:
             while self._is_open:
                 self._take_due_locked()

@@ -71,7 +71,7 @@ class Batches:
         self._lock = threading.Lock()
         """Guards the two below."""
         self._begins_at = float("-inf")
-        """When the last batch begins in which a place is taken."""
+        """When the last batch with a taken place begins."""
         self._taken = 0
 
     def reserve(self) -> float:
@@ -85,7 +85,7 @@ class Batches:
 
 
 class RetryLimiter:
-    """The delay before a key's retry. It doubles, and limits the rate of each namespace."""
+    """The delay before a key's retry: it doubles, and each namespace has a rate limit."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -102,10 +102,10 @@ class RetryLimiter:
     ) -> float:
         """Count a failure of the key; returns the seconds to wait.
 
-        The delay doubles up to 30 s. If more than 300 keys of the namespace fail, the limit rises,
-        so that about ten keys a second are tried, but not above `most_seconds`. `asked_seconds`,
-        which the server asked for, replaces this delay, but is cut to 30 s, because a person waits.
-        No delay is shorter than the namespace's token bucket demands.
+        The delay doubles up to 30 s. If more than 300 keys of the namespace fail, this limit rises,
+        so that about ten keys a second are tried. `asked_seconds`, which the server asked for,
+        replaces the doubled delay, up to 30 s, because a person waits. No delay is longer than
+        `most_seconds`, unless the namespace's token bucket demands a longer one.
         """
         with self._lock:
             failures = self._failures.get(key, 0)
