@@ -75,7 +75,7 @@ class CertificateFiles:
                 self._log.error("metrics_certificate_refused", error=self._refused)
         if self._clock.now() >= self._ends_at:
             self._log.error("metrics_certificate_expired", at=self._ends_at.isoformat())
-            self._ends_at = datetime.max.replace(tzinfo=UTC)  # logged once
+            self._ends_at = datetime.max.replace(tzinfo=UTC)  # so that this is logged once
         return self._context
 
     def _read_again(self) -> None:

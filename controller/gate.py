@@ -31,7 +31,7 @@ FAILURE_SECONDS = 1.0
 ASK_SECONDS = 3.0
 """A client waits this long for its reviews, then gets 500. The HTTP server waits longer."""
 MAX_VERDICTS = 256
-"""The most cached approvals, and the most refusals. With more tokens, there are more reviews."""
+"""The cache holds this many approvals, and as many refusals. More tokens cause more reviews."""
 MAX_ASKED = 32
 THREADS = 2
 LOG_SECONDS = 10.0
@@ -66,7 +66,7 @@ class _Question:
 
 
 class Gate:
-    """Checks tokens. The server's thread calls `guard`'s routes; its own threads send reviews."""
+    """Checks tokens. The server's thread calls guarded routes; the gate's threads send reviews."""
 
     def __init__(self, client: ApiClient, clock: Clock, log: Log) -> None:
         self._client = client

@@ -166,7 +166,7 @@ class HealthServer:
     def _serve(self) -> None:
         """Wait briefly for connections that can continue, advance them, and accept a new one."""
         ready = self._wait_for_any()
-        # Read before any is closed: the system reuses the numbers of closed descriptors.
+        # Before any connection is closed: the system reuses the numbers of closed descriptors.
         can_accept = self._listener.fileno() in ready
         for connection in [*self._connections]:
             is_over = self._age(connection) > REQUEST_SECONDS
@@ -203,7 +203,7 @@ class HealthServer:
                 self._connections.append(_Connection(opened, self._clock.monotonic()))
                 unless_kept.pop_all()
         except Exception:
-            # The client is gone, or no descriptor or memory is left; then poll would not wait.
+            # The client is gone, or descriptors or memory ran out. Then poll returns at once.
             self._clock.wait(self._stop, GRACE_SECONDS)
 
     def _encrypt(self, accepted: socket.socket) -> socket.socket:

@@ -12,7 +12,7 @@ can write any duration.
 A renewal counts from when it was sent. Writes stop at the deadline, and a write in progress then
 times out before the lease expires. After writes have stopped, they never start again in this
 process: it sends no more renewals, and ignores a late answer to an earlier renewal. One thread runs
-the election; any thread can call `write_seconds`.
+the election; any thread can call `write_seconds` and `is_led`.
 """
 
 import random
@@ -41,9 +41,9 @@ MAX_TRANSITIONS = 2**31 - 1
 STANDBY_PERIOD_SECONDS = 1.0
 """How often a standby reads the lease; it acquires a released one at the next read."""
 PATIENCE_MARGIN_SECONDS = 2.0
-"""A standby takes a lease this much before its duration is over, because it sees a renewal up to a
-period late and must lead within that duration after a leader was killed. A leader that cannot renew
-the lease has stopped writing by then.
+"""A standby takes a lease this long before its duration is over. It sees a renewal up to a period
+late, but must lead within the duration after the leader was killed. A leader that cannot renew the
+lease has stopped writing by then.
 """
 REQUEST_TIMEOUT_SECONDS = 3.0
 """The timeout of a request. After one that hangs, there is time for another before the deadline."""
@@ -84,7 +84,7 @@ class LeaderElector:
         self._lock = threading.Lock()
         """Guards _renewed_at: once any thread has seen writes stopped, they never start again."""
         self._renewed_at: float | None = None
-        # The election thread's own.
+        # Written only by the election thread.
         self._lease: Raw = {}
         self._seen_version = ""
         self._expires_at = float("inf")
@@ -183,7 +183,7 @@ class LeaderElector:
         return {**lease, "metadata": created["metadata"]}
 
     def _next_lease(self, holder: str, duration_seconds: int) -> Raw:
-        """The lease to write over the last version seen; unknown fields stay."""
+        """The lease to write: the last version seen, with our changes; unknown fields stay."""
         now = format_micro_time(self._clock.now())
         spec: dict[str, Any] = dict(self._lease.get("spec") or {})
         if holder and spec.get("holderIdentity") != holder:

@@ -98,7 +98,7 @@ def _bound_values(_log: Any, _method: str, event: structlog.typing.EventDict) ->
 
 
 def _escape_controls(_log: Any, _method: str, event: structlog.typing.EventDict) -> Any:
-    """Escape control characters: a terminal would obey those of a tenant. JSON contains none."""
+    """Escape control characters in text: a tenant's could control the terminal. JSON has none."""
     return {
         key: "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in str(value))
         for key, value in event.items()

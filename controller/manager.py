@@ -129,7 +129,7 @@ class Manager:
         self._watches.start(threads.start)
         if not self._wait_for_caches():
             return False
-        # After the caches: a standby has full ones, and as leader only lists the jobs again.
+        # The election follows: its winner has full caches, and only lists the jobs again.
         if self._elector is not None:
             threads.start("elect", self._elector.run)
             self._wait_until(self._elector.acquired.is_set)
@@ -309,8 +309,8 @@ class Manager:
             complaints=TokenBucket(LOG_RATE, 1, base.clock),
             clock=base.clock,
             log=base.log,
-            # Its metrics are not exposed, because jobs usually wait for the rate limit there. One
-            # thread is kept for namespaces that have none, because one tenant's nodes can hang.
+            # The queue's metrics are not exposed: its jobs usually wait for the rate limit. One
+            # thread is for namespaces that no thread serves, because one tenant's nodes can hang.
             queue=WorkQueue(base.clock, QueueMetrics(CollectorRegistry()), READERS - 1),
             nodes=NodeRests(base.clock),
         )
@@ -357,5 +357,5 @@ class Manager:
 
 
 def _threads(workers: int) -> int:
-    """How many threads work: `workers`, plus half as many for namespaces that have none."""
+    """The number of worker threads: `workers`, and half as many for namespaces without any."""
     return workers + max(1, workers // 2)

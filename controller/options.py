@@ -25,7 +25,7 @@ REVISION = "PADDLEJOB_OPERATOR_REVISION"
 FOREIGN_VARIABLES = frozenset({"PADDLEJOB_E2E", "PADDLEJOB_MANUALS"})
 """Variables of the tests, which start operators with their own environment."""
 SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_.+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?$")
-"""Matches what the kubelet sets for each Service of the namespace, such as paddlejob-metrics."""
+"""Matches the variables that the kubelet sets for a Service, such as paddlejob-metrics."""
 MAX_WORKERS = 256
 """Each worker is a thread with a connection; more would only wait for each other."""
 MAX_READS = 100
@@ -63,7 +63,7 @@ class Options:
         scope can then change without two leaders.
         """
         scope = ",".join(sorted(self.namespaces)) or "all"
-        if len(self.namespaces) > 1:  # together, the names can be too long for a name
+        if len(self.namespaces) > 1:  # the names can be too long for a Lease's name
             scope = f"list-{hashlib.sha256(scope.encode()).hexdigest()[:10]}"
         return f"paddlejob-operator-{self.leader_election_id or scope}"
 
@@ -117,7 +117,7 @@ def _variable(flag: str) -> str:
 
 
 def _check_variables(parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:
-    """Refuse variables that look like a flag's but are none, which would have no effect."""
+    """Refuse variables that are named like ours but belong to no flag: they would do nothing."""
     ours = {name for name in environment if name.startswith(ENVIRONMENT_PREFIX)}
     unknown = sorted(ours - known_variables() - FOREIGN_VARIABLES)
     unknown = [name for name in unknown if not SERVICE_LINK.search(name)]
@@ -126,12 +126,12 @@ def _check_variables(parser: argparse.ArgumentParser, environment: Mapping[str, 
 
 
 def revision(environment: Mapping[str, str] = os.environ) -> str:
-    """The commit that the image was built from; the image sets the variable."""
+    """The commit that the image was built from, taken from a variable of the image."""
     return environment.get(REVISION) or "unknown"
 
 
 def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
-    """The flags, with defaults from the environment. `dest`: a name in `Options` or `Settings`."""
+    """The flags, with defaults from the environment. A `dest` is a field of Options or Settings."""
     parser = argparse.ArgumentParser(
         prog="python -m controller", description="The PaddleJob operator."
     )
@@ -165,7 +165,7 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
 def _add_job_flags(add: Callable[..., None]) -> None:
     """The flags that say how jobs are treated, most of them in `Settings`."""
     schedulers = ("none", "volcano", "kubernetes")
-    add("scheduling", "none", "make every job a gang of this scheduler", _one_of(schedulers))
+    add("scheduling", "none", "gang scheduling (none, volcano or kubernetes)", _one_of(schedulers))
     queues = "hold jobs with the label kueue.x-k8s.io/queue-name until Kueue admits them"
     add("kueue", "false", queues, _truth, nargs="?", const=True)
     logs = "read the training's progress from logs into the status of running jobs"

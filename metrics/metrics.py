@@ -20,7 +20,7 @@ EVENT_DROPS = ("buffer_full", "rate_limited", "error")
 
 
 class Metrics:
-    """Every metric of one operator process, on a registry of its own, so tests can have many."""
+    """Every metric of one operator process, on its own registry, so that tests can use several."""
 
     def __init__(self) -> None:
         # Without auto_describe, registering a collector does not take a census.
@@ -53,7 +53,7 @@ class Metrics:
         self._registry.register(StateCollector(census))
 
     def count_namespaces(self, census: Callable[[], NamespaceCensus]) -> None:
-        """Expose the metrics of each namespace, too."""
+        """Also expose a census of the namespaces at every scrape from now on."""
         self._namespaces = NamespaceMetrics(census)
         self._registry.register(self._namespaces)
 

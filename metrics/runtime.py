@@ -106,11 +106,11 @@ class ClientMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
-        text = "Requests to the API server; the code is <error> where none came back"
+        text = "Requests to the API server; the code is <error> if there was no answer"
         self._requests = counter("rest_client_requests_total", text, ["code", "method", "host"])
         text = "1 on the leader, 0 on a standby"
         self._leader = gauge("leader_election_master_status", text, ["name"])
-        text = "How long this process has waited for a copy of the jobs as new as its lease"
+        text = "How long this leader has waited for its copy of the jobs to be as new as its lease"
         self.set_catch_up = gauge("paddlejob_leader_catch_up_seconds", text).set
         """A new leader has waited for this many seconds, and does not act yet."""
         text = "By how much this machine's clock is ahead of the API server's"
