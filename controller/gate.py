@@ -2,8 +2,8 @@
 
 It works as in controller-runtime: a TokenReview, then a SubjectAccessReview of `get` on the path.
 Nobody gets through without the API server's approval. Without a verdict (the API server does not
-answer, or does not allow the reviews) the client gets 500. A verdict is valid for a minute, the
-lack of one for a second. The gate's own threads send the reviews, so the server's thread never
+answer, or does not allow the reviews) the client gets 500. A verdict is valid for a minute, a
+missing one for a second. The gate's own threads send the reviews, so the server's thread never
 waits. Tokens that were allowed before have a cache and a priority of their own, so that a flood of
 unknown tokens does not lock them out.
 """

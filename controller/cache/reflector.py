@@ -72,7 +72,7 @@ RETRY_SECONDS = (0.7, 15.0)
 """The first and the longest pause after other failures. The first is always below AWAY_SECONDS."""
 AWAY_SECONDS = 1.5
 """After this long without a watch, the kind is listed again, because etcd was perhaps restored.
-After a restore, versions soon reach the last one seen; a watch from there would miss changes. For a
+Then versions start lower and soon reach the last one seen; a watch from there misses changes. For a
 restore the API server restarts, which takes at least 1.8 s (Kubernetes 1.36, idle machine)."""
 RELIST_SECONDS = 30.0
 """If a list expires sooner than this, there is a pause before the next one."""

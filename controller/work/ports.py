@@ -21,7 +21,7 @@ class PortRanges:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        """Held while ranges are chosen, so that jobs get different ones. No request is sent then."""
+        """Held while ranges are chosen, so that jobs get different ones. Nothing is sent then."""
         self._given: dict[Key, tuple[int, ...]] = {}
         """The ports that a job's latest pass gave it."""
 
