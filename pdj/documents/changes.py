@@ -29,10 +29,7 @@ def set_field(obj: Raw, assignment: str) -> None:
     place: Any = obj
     for step, after in itertools.pairwise(steps):
         place = _enter(place, step, after, path)
-    if isinstance(place, list):
-        place[_index(place, steps[-1], path)] = value
-    else:
-        place[steps[-1]] = value
+    place[_key(place, steps[-1], path)] = value
 
 
 def _split(assignment: str) -> tuple[str, str, str]:
@@ -54,18 +51,20 @@ def _steps(path: str) -> list[str]:
 
 
 def _enter(place: Any, step: str, after: str, path: str) -> Any:
-    if isinstance(place, list):
-        return place[_index(place, step, path)]
-    if not isinstance(place, dict):
-        raise Usage(f"--set {path}: {step} is not in an object")
-    if place.get(step) is None:
+    key = _key(place, step, path)
+    if isinstance(place, dict) and place.get(key) is None:
         if after.isdecimal() or "=" in after:
             raise Usage(f"--set {path}: there is no list {step}")
-        place[step] = {}
-    return place[step]
+        place[key] = {}
+    return place[key]
 
 
-def _index(place: list[Any], step: str, path: str) -> int:
+def _key(place: Any, step: str, path: str) -> str | int:
+    """The key or the index that the step names in an object or a list."""
+    if isinstance(place, dict):
+        return step
+    if not isinstance(place, list):
+        raise Usage(f"--set {path}: {step} is not in an object")
     if step.isdecimal() and int(step) < len(place):
         return int(step)
     name, _, wanted = step.partition("=")

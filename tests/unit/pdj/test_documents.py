@@ -43,13 +43,15 @@ def test_set_changes_the_field_at_a_path(assignment, place, value):
         "=1",
         "spec.list[7].name=z",
         "spec.new[0]=1",
+        "spec.text.x=1",
+        "spec.text.x.y=1",
         "spec.a.b.c=[",
         "spec.a=" + "[" * 9999,
     ],
 )
 def test_set_refuses_what_leads_nowhere(assignment):
     with pytest.raises(Usage, match="--set"):
-        set_field({"spec": {"list": []}}, assignment)
+        set_field({"spec": {"list": [], "text": "a"}}, assignment)
 
 
 def test_a_plain_job_becomes_workers():
