@@ -5,7 +5,7 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 # Each of several test processes has a network of its own, which not every user may make.
-TEST_PROCESSES ?= $(if $(shell unshare --net true 2>/dev/null && echo yes),3,0)
+TEST_PROCESSES ?= $(if $(shell unshare --net true 2>/dev/null && echo yes),4,0)
 PYTEST = $(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile --no-loadscope-reorder --durations=40
 # What goes wrong around the operator: eight minutes, most of which it waits.
 RESILIENCE := tests/cluster/tenants tests/cluster/surroundings tests/faults
@@ -77,7 +77,6 @@ test: prepare ## Run every test of what the operator does: unit, on a real API s
 	$(PYTEST) $(addprefix --ignore=,$(RESILIENCE) $(PRODUCTION) tests/e2e)
 
 .PHONY: resilience
-resilience: TEST_PROCESSES := $(TEST_PROCESSES:3=4)
 resilience: prepare ## Run the tests of hostile tenants, failing surroundings and faults at random
 	$(PYTEST) $(addprefix --ignore=,$(CALM)) $(RESILIENCE); others=$$?; $(BIN)/pytest $(CALM) && exit $$others
 
