@@ -139,7 +139,7 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=version)
     add = partial(_add, parser, environment)
     add("namespace", "", "watch this namespace only, or these: A,B; empty: all", _namespaces)
-    server = "kubeconfig file; empty: the pod's service account, outside a pod ~/.kube/config"
+    server = "kubeconfig file; empty: in a pod its service account, elsewhere ~/.kube/config"
     add("kubeconfig", environment.get("KUBECONFIG", ""), server)
     add("workers", "8", "the most jobs of one namespace reconciled at once", _workers)
     add("metrics-bind-address", ":8080", "address of /metrics; 0: none", _address)

@@ -26,7 +26,7 @@ PINS = Pins(
 
 @dataclass(frozen=True)
 class TrainingOperator(Adapter):
-    """A PaddleJob of kubeflow.org."""
+    """The training-operator of Kubeflow, whose jobs are PaddleJobs of kubeflow.org."""
 
     def prepare(self, report: Report) -> None:
         """Build the operator, and fetch its CRD."""
@@ -55,7 +55,7 @@ class TrainingOperator(Adapter):
         return "Created" if conditions else ""
 
     def is_worker(self, pod: Raw) -> bool:
-        """Whether this is a master: a job with masters completes when they have ended."""
+        """Whether the job completes with this pod: true for a master, for a job with masters."""
         role = pod["metadata"].get("labels", {}).get("training.kubeflow.org/replica-type")
         return bool(role == "master")
 

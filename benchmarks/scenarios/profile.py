@@ -25,7 +25,7 @@ KINDS: pprof.Kinds = (
         r"(?i)validat|default(ing|er)|conver|deepcopy|prun",
     ),
     ("handing changes to watchers", r"storage/cacher|handlers\.\(\*WatchServer\)"),
-    ("who it is and what they may", r"authenticat|authoriz|flowcontrol|impersonat"),
+    ("authentication, authorization, flow control", r"authenticat|authoriz|flowcontrol|impersonat"),
     ("HTTP and TLS", r"net/http|crypto/|http2|golang\.org/x/net"),
     ("finding the next goroutine", r"^runtime\.(schedule|mcall|sysmon|mstart)"),
 )

@@ -126,10 +126,10 @@ class Worker:
         return None
 
     def _pass(self, key: Key, log: Log) -> Filing:
-        """Observe, decide and write; returns when the key is to be added again.
+        """Observe, decide and write. The Filing says when the key is to be added again.
 
         If a new refusal has to be reported, a second plan is made at once, and only its status and
-        Events are written. After a plan is made, its deadline applies even if a later step raises.
+        Events are written. If a write raises, the key is still added again when the plan says.
         """
         started = self.clock.monotonic()
         family = self.store.family(key)

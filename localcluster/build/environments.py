@@ -151,7 +151,7 @@ def ensure_installed(path: Path, recipe: Recipe, report: Report) -> Path:
 
 
 def write_protect(path: Path, mode: int = 0o555) -> None:
-    """Make an environment read-only; this does not stop root."""
+    """Set the mode of the programs' and packages' folders; by default, only root can add files."""
     for folder in (path / "bin", _site_packages(path)):
         folder.chmod(mode)
 

@@ -3,10 +3,10 @@ input ends.
 
 `kubectl pdj run --local` starts this process. Standard input has one line of JSON, an `Order`, and
 then stays open: when it is closed, for whatever reason, the cluster ends. Each line of standard
-output is JSON: {"say": ...} for people, then {"kubeconfig": ..., "namespace": ...}, or {"error":
-...} and exit code 1. The first line names its temporary folder, {"folder": ...}. It removes the
-folder when it ends; if it was killed, the caller can. Only cached builds and Python environments
-stay.
+output is JSON. The first is {"folder": ...}, the process's temporary folder. Lines with {"say":
+...}, for people, follow. The last is {"kubeconfig": ..., "namespace": ...}, or after an error
+{"error": ...}, with exit code 1. The process removes the folder when it ends; if it was killed, the
+caller can. Only cached builds and Python environments stay.
 """
 
 import contextlib

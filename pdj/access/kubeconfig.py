@@ -77,8 +77,8 @@ def _inside(paths: list[Path]) -> Target:
         why = f"{named} names no current context" if is_there else f"there is no file {named}"
         raise Problem(
             f"no cluster: {why}",
-            "--kubeconfig and --context name another",
-            "Client(kubeconfig=...) names another",
+            "choose a cluster with --kubeconfig or --context",
+            "choose a cluster with Client(kubeconfig=...)",
         )
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     authority = f"[{host}]" if ":" in host else host

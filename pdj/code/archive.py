@@ -48,7 +48,7 @@ def pack(
                 raise Problem(f"cannot read {name!r}: {why}") from error
             sizes[name] = len(content)
             if plain.tell() > MAX_BYTES:
-                raise too_large(f"more than {MAX_BYTES >> 20} MiB", sizes)
+                raise too_large(f"more than the {MAX_BYTES >> 20} MiB that are allowed", sizes)
         for name, content in (more or {}).items():
             if name in sizes:
                 raise Problem(f"the file name {name!r} is reserved: rename the file")
@@ -56,7 +56,7 @@ def pack(
             _put(archive, _info(name), content)
     packed = gzip.compress(plain.getvalue(), compresslevel=9, mtime=0)
     if len(packed) // KIB > MAX_KIB:
-        raise too_large(f"{len(packed) // KIB} KiB when packed", sizes)
+        raise too_large(f"{len(packed) // KIB} KiB when packed, but only {MAX_KIB} KiB fit", sizes)
     return Archive(packed, sizes)
 
 
@@ -65,7 +65,7 @@ def too_large(how: str, sizes: dict[str, int]) -> Problem:
     largest = sorted(sizes, key=lambda name: -sizes[name])[:LARGEST]
     shown = ", ".join(f"{name} ({-(-sizes[name] // KIB)} KiB)" for name in largest)
     return Problem(
-        f"the files are {how}, but only {MAX_KIB} KiB fit; the largest: {shown}. "
+        f"the files are {how}; the largest: {shown}. "
         "List some in .pdjignore, or use a volume, git clone or an image"
     )
 

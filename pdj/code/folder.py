@@ -63,7 +63,7 @@ def _of_git(folder: Path, say: Say) -> list[str] | None:
             [*words, *listing], env=_environment(), capture_output=True, check=False
         )
     except OSError:
-        say(f"git cannot be run: all files are sent, except those in {folder}/.pdjignore")
+        say(f"git cannot be run, so only {folder}/.pdjignore excludes files, not .gitignore")
         return None
     if done.returncode != 0:
         raise Problem(f"{folder}: {done.stderr.decode(errors='replace')}")

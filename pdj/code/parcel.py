@@ -46,7 +46,8 @@ class Parcel:
         content, place = self._read(archive.sizes)
         if (len(archive.packed) + len(content)) // KIB > MAX_KIB:
             sizes = {**archive.sizes, "requirements": len(content)}
-            raise too_large("too large with the requirements", sizes)
+            how = f"too large with the requirements, because only {MAX_KIB} KiB fit"
+            raise too_large(how, sizes)
         return Bundle(archive, content, place, self.index_url)
 
     def _read(self, names: Container[str]) -> tuple[bytes, str]:

@@ -193,8 +193,8 @@ TEXTS: Texts = {
     Reason.POD_GROUP_UNAVAILABLE: Text(
         "API server 不提供作业所需的 PodGroup：未安装 Volcano，或（--scheduling=kubernetes 时）"
         "特性门控未打开；或者用户的 PodGroup 已被删除。",
-        "信息里写明是哪一种：请安装 Volcano，或去掉 schedulingPolicy 和 schedulerName: volcano；"
-        "或打开特性门控；或重新创建 PodGroup。",
+        "原因见信息。未安装 Volcano：请安装，或去掉 schedulingPolicy 和 schedulerName: volcano；"
+        "特性门控未打开：请打开；PodGroup 已被删除：请重新创建。",
         Who.ADMIN,
     ),
     Reason.POD_GROUP_INVALID: Text(

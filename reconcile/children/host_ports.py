@@ -1,7 +1,8 @@
 """Port ranges for `intranet: Host`, one per pod, written to status right before pods are created.
 
-A job returns its ranges when it is suspended, when an attempt ends, and when creates are refused.
-The jobs of a namespace can use at most its share of all ranges.
+A job returns its ranges when it is suspended and when an attempt ends. While creates are refused,
+it returns those of missing pods, unless its ConfigMap has published them. The jobs of a namespace
+can use at most its share of all ranges.
 
 Ranges start at multiples of their size above the configured start, so two of them are equal or
 disjoint. The scheduler keeps pods with equal ranges on different nodes, because the first port of

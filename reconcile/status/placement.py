@@ -88,7 +88,9 @@ def _is_overlooked(pod: PodView) -> bool:
 
 
 def _make_room(view: View, pod: PodView, text: str) -> str:
-    """A hint for the user: the pod's request for a scarce resource, or how to get its volume."""
+    """A hint for the user: about the pod's volume, its request for a scarce resource, or else the
+    rules by which it is placed.
+    """
     if CLAIM_MISSING.search(text):
         return "create the claim, or correct claimName and submit again"
     if CLAIM_UNBOUND in text:
