@@ -260,7 +260,7 @@ EXIT_CODE_RELAUNCH: Final = 102
 """With it, PaddlePaddle's launcher asks to be restarted after auto-parallel tuning."""
 
 PORT: Final = 36000
-"""The first port of a pod's range, unless the templates set PADDLE_PORT."""
+"""The first port of a pod, unless the templates set PADDLE_PORT or `intranet` is Host."""
 PORTS_PER_POD: Final = 20
 MAX_ENV_VALUE_BYTES: Final = 131_000
 """A little below Linux's limit of 131,072 bytes for a variable's name and value together."""

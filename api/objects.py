@@ -93,7 +93,7 @@ def changed(obj: Parsed, **values: object) -> Parsed:
 
 
 def parse_fields(kind: type[Parsed], raw: Raw, **parsed: object) -> Parsed:
-    """Build a dataclass. The fields in `parsed` have these values; the others come from the JSON.
+    """Build a dataclass. Fields named in `parsed` get their values from it, others from the JSON.
 
     A field that is absent or null in the JSON gets its default.
     """

@@ -130,8 +130,8 @@ def training_schema() -> Raw:
                     MIN_STALL_SECONDS,
                 ),
                 "of": an_enum(
-                    "Output: the first worker's log has no new line. Step: it has no new step. "
-                    "Unset: Output. An elastic job must have Output.",
+                    "The sign of a stall. Output: the first worker's log has no new line. Step: it "
+                    "has no new step. Unset: Output, the only value for an elastic job.",
                     list(StallSign),
                 ),
                 "action": an_enum(

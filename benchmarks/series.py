@@ -1,4 +1,4 @@
-"""The whole series of measurements of one operator, on its own site, and the sizes of a series."""
+"""All measurements of one operator, on a control plane that it has for itself, and their sizes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -168,7 +168,8 @@ def attempt(title: str, measure: Callable[[], Value], tell: Report) -> Value | N
 def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
     """Start a site and run the measurements. Call the adapter's `prepare` before.
 
-    A failure in wide, fairness, take-over or crowd is noted; any other raises one of FAILURES.
+    If `wide`, `fairness`, `takeover` or `crowd` fails, the series goes on without it. If another
+    measurement fails, this raises one of FAILURES.
     """
     report(f"=== {operator.name}")
     with Site(operator.adapter, report) as site:

@@ -1,7 +1,7 @@
 """Answers the kubelet and Prometheus: /healthz, /readyz and /metrics.
 
-Each address has its own server and thread. Anybody in the cluster can connect, so a server limits
-everything: connections, bytes of a request, and seconds for a request and its answer.
+Each address to listen on has its own server and thread. Anybody in the cluster can connect, so a
+server limits everything: connections, bytes of a request, and seconds for a request and its answer.
 Nothing in it blocks, not even a TLS handshake. When it is full, it closes the oldest connection
 that has not sent its request, so a probe gets through despite any number of slow clients.
 """

@@ -199,7 +199,7 @@ class Manager:
         return full
 
     def _catch_up(self) -> bool:
-        """Wait until every cache is as new as the lease; False after CATCH_UP_SECONDS or a stop."""
+        """Have the jobs listed again, and wait for it. False after CATCH_UP_SECONDS or a stop."""
         started = self._base.clock.monotonic()
         self._watches.list_again()
 

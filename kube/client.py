@@ -51,7 +51,7 @@ class Credentials(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The API server's endpoint and this client's credentials. Every path begins with `prefix`."""
+    """The API server's endpoint and this client's credentials; `prefix` goes before every path."""
 
     endpoint: Endpoint
     credentials: Credentials

@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     stop = "stop the cluster and remove everything that belongs to it"
     add("down", help=stop, parents=[named]).set_defaults(command=_down)
     _add_image_commands(add("images", help="the folders that image names stand for"), named)
-    throw_away = "run manifests to their end in a throw-away cluster"
+    throw_away = "create the objects of manifests in a throw-away cluster, and wait until they end"
     run = add("run", help=throw_away, epilog=EXPOSURE, parents=[sized])
     run.add_argument("files", nargs="+", metavar="FILE", help="manifest, created in this order")
     beside = "a command to run meanwhile, with KUBECONFIG set (repeatable)"

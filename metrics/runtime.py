@@ -110,7 +110,7 @@ class ClientMetrics:
         self._requests = counter("rest_client_requests_total", text, ["code", "method", "host"])
         text = "1 on the leader, 0 on a standby"
         self._leader = gauge("leader_election_master_status", text, ["name"])
-        text = "How long this leader has waited for its copy of the jobs to be as new as its lease"
+        text = "How long this leader has waited for a new list of the jobs, since it got its lease"
         self.set_catch_up = gauge("paddlejob_leader_catch_up_seconds", text).set
         """A new leader has waited for this many seconds, and does not act yet."""
         text = "By how much this machine's clock is ahead of the API server's"

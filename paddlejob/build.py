@@ -100,5 +100,5 @@ def files_of(
     if not isinstance(program, str):
         return pack_function(program, args)
     if code is None:
-        raise NotSendable(f"{program}: pass the folder that contains it as code=")
+        raise NotSendable(f"{program}: code= must be the folder that contains the module")
     return pack_reference(program, Path(code), args)

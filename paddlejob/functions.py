@@ -59,7 +59,10 @@ def pack_function(function: Callable[..., Any], args: Mapping[str, Any]) -> dict
 
 
 def pack_reference(name: str, folder: Path, args: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files that call `module:function` of a folder, which is sent too. Raises NotSendable."""
+    """Write the files that import `module:function` from the user's folder, and call it.
+
+    The folder has to be sent, too. Raises NotSendable.
+    """
     module, _, function = name.partition(":")
     if not all(map(str.isidentifier, (function, *module.split(".")))):
         raise NotSendable(f"{name!r} is not module:function")

@@ -138,7 +138,7 @@ class PaddleBackend(RuntimeBackend):
         )
 
     def get_job_logs(self, name: str, follow: bool = False, step: str = NODE_0) -> Iterator[str]:
-        """The lines of one step's pod: node-0 is worker-0."""
+        """The log lines of one pod; `step` is its name in Kubeflow, where node-0 is worker-0."""
         kind, _, index = step.partition("-")
         role = "worker" if kind == constants.NODE else kind
         if role not in ("worker", "ps") or not index.isdecimal():

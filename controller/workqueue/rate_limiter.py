@@ -71,7 +71,7 @@ class Batches:
         self._lock = threading.Lock()
         """Guards the two below."""
         self._begins_at = float("-inf")
-        """When the last batch with a taken place begins."""
+        """When the newest batch begins in which a place is taken."""
         self._taken = 0
 
     def reserve(self) -> float:

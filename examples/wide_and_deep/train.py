@@ -1,7 +1,8 @@
 """Wide & Deep for click-through rate, with Fleet's parameter servers, asynchronously.
 
-Every server and every worker of a PaddleJob runs this program. The operator sets environment
-variables with its role and the addresses of its peers, and Fleet's PaddleCloudRoleMaker reads them.
+Every server and every worker of a PaddleJob runs this program. The operator gives each
+process its role and the addresses of its peers in environment variables, which Fleet's
+PaddleCloudRoleMaker reads.
 Nothing else has to be set.
 """
 

@@ -35,7 +35,9 @@ def run_files(
         objects = [created for file in files for created in install(cluster, file)]
         finishing = [each for each in objects if each["kind"] in FINISHING_KINDS]
         if not finishing:
-            raise LocalClusterError(f"nothing in {', '.join(files)} ever ends")
+            raise LocalClusterError(
+                f"there is no Pod, Job or PaddleJob to wait for in {', '.join(files)}"
+            )
         return _Run(cluster, finishing).follow(timeout_seconds)
 
 

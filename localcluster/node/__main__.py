@@ -92,7 +92,7 @@ def run_node(folder: Path, runtime: Runtime) -> None:
 
 
 def ended_with(pid: int) -> None:
-    """Start a thread that ends this process when the process of the pods' network, `pid`, ends."""
+    """Start a thread that ends this process when `pid` ends, which owns the pods' network."""
 
     def watch() -> None:
         select.select([descriptor], [], [])

@@ -1,5 +1,5 @@
-"""The operator's flags as values of the chart. Names, defaults and descriptions come from the
-command line, types from this module.
+"""The operator's flags as values of the chart. Names, descriptions and most defaults come
+from the command line; types, and the defaults that differ in a pod, from this module.
 
 `make generate` fails if a flag has no type here, so none is forgotten.
 """

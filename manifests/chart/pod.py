@@ -130,7 +130,12 @@ POD = (
         "The account under which the operator runs.",
         (
             Value("create", True, SWITCH, "Create it; otherwise `name` must be one that exists."),
-            Value("name", "", NAME_OR_EMPTY, "Its name; empty: that of the other objects."),
+            Value(
+                "name",
+                "",
+                NAME_OR_EMPTY,
+                "The account's name; empty: the same name as the other objects.",
+            ),
             Value("annotations", {}, ANNOTATIONS, "Its annotations."),
         ),
         {

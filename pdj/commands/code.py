@@ -91,7 +91,7 @@ def describe(config_map: Raw) -> list[str]:
 
 
 class _Sips(gzip.GzipFile):
-    """Refuses a large read, because the header of a tar can announce a huge name."""
+    """Refuses large reads, because tarfile reads a name as long as the archive's header says."""
 
     def read(self, size: int | None = -1) -> bytes:
         """Raises TarError if more than MAX_HEADER_BYTES are requested."""

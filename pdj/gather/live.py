@@ -86,7 +86,7 @@ class Deadline:
         if self._at is not None:
             left = self._at - self._clock.monotonic()
             if left <= 0:
-                raise TimedOut(f"{self._job}: not within {self._seconds:g} s")
+                raise TimedOut(f"{self._job}: timed out after {self._seconds:g} s")
         self._clock.wait(event, min(left, seconds))
         event.clear()
 

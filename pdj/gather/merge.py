@@ -59,7 +59,7 @@ class Merger:
         self._is_closed = False
 
     def open(self, source: Source) -> None:
-        """Expect lines of this log; for `hold_seconds` other logs wait for them."""
+        """Expect lines of this log. Lines of other logs wait for them, at most `hold_seconds`."""
         with self._condition:
             self._open.add(source)
             if not self._waiting.setdefault(source, deque()):

@@ -90,7 +90,7 @@ def merge_env(view: View, own: list[Raw], template: list[Raw]) -> list[Raw]:
 
 
 def overridden_variables(view: View) -> list[str]:
-    """Owned names that a template sets to a different value, sorted."""
+    """Variables that the operator sets and a template sets to a different value: sorted names."""
     found: set[str] = set()
     owned = owned_variables(view)
     for name, (role, index) in view.wanted.items():

@@ -67,7 +67,7 @@ def _await_correction(view: View, invalid: Refusal) -> Move | Hold:
     hold = Hold(
         Reason.INVALID_SPEC,
         _cause(invalid),
-        f"correct it and submit again, this job fails at {clock_time(due)} ({CONFIG_FLAG})",
+        f"correct it and submit again; this job fails at {clock_time(due)} ({CONFIG_FLAG})",
         seconds=(due - view.now).total_seconds() if since else None,
         child=f"{invalid.kind}/{invalid.name}",
         grace=CONFIG_FLAG,

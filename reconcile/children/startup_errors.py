@@ -98,7 +98,7 @@ def _next_step(error: _Error) -> str:
     until = clock_time(error.due)
     is_image = error.reason is Reason.IMAGE_ERROR
     if is_image and not error.heals:
-        return f"correct it and submit again, this job fails at {until} ({error.flag})"
+        return f"correct it and submit again; this job fails at {until} ({error.flag})"
     what = "correct it" if not error.heals else "create it"
     what = "push the image or fix its pull secret" if is_image else what
     return f"{what} before {until}, or the job fails ({error.flag})"

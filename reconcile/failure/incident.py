@@ -218,7 +218,7 @@ def _find_loss(view: View) -> Incident | None:
     if going:
         return next((incident for incident in going if incident.is_fatal), going[0])
     if view.missing and view.was_whole:
-        message = f"{_some(view.missing)} vanished, but its peers still have its address"
+        message = f"{_some(view.missing)} vanished, but the peers still have the old address"
         gone = view.missing[:8]
         return Incident(Reason.POD_VANISHED, message, False, verify_gone=gone, name=gone[0])
     moved = moved_pods(view)

@@ -45,7 +45,10 @@ def note_stop(status: JobStatus, since: str, reason: Reason) -> JobStatus:
 
 
 def _saved_until(view: View) -> str:
-    """The time of the last checkpoint, or of the attempt's start if that is later; else empty."""
+    """The time of the last checkpoint, or of the attempt's start if that is later.
+
+    Empty without a checkpoint, and if the job does not run.
+    """
     saved = view.job.status.progress.checkpoint.time
     running = view.job.status.true_condition(Condition.RUNNING)
     return max(saved, running.last_transition_time) if saved and running else ""

@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def wait_for_peers(count: int) -> Node:
-    """Wait until `count` pods of the Job run; returns this pod among them."""
+    """Wait until `count` pods of the Job run. Returns their addresses and this pod's index."""
     own = socket.gethostbyname(socket.gethostname())
     while True:
         pods = running_pods()

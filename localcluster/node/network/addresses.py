@@ -2,7 +2,7 @@
 
 If pods share the machine's network, the range is a /16 of the loopback addresses; otherwise it is a
 /22 of the pods' network. The node claims the range by a name in the kernel's abstract socket
-namespace, so no two nodes on this machine, also of different clusters, have the same range. The
+namespace, so no two nodes on this machine have the same range, even in different clusters. The
 claim ends with the process.
 """
 

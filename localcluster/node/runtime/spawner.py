@@ -239,7 +239,7 @@ class Spawner:
 
 
 def _environment_of(container: int) -> dict[str, str]:
-    """The environment of the container's program, which is the first child of its first process."""
+    """The environment of the program, which is the first child of the container's PID 1."""
     children = Path(f"/proc/{container}/task/{container}/children").read_text().split()
     data = Path(f"/proc/{children[0]}/environ").read_bytes() if children else b""
     pairs = (item.partition("=") for item in os.fsdecode(data).split("\0") if item)

@@ -128,7 +128,7 @@ def test_waiting_ends_at_the_timeout(module_lab: Lab, tool: Tool) -> None:
     words = ("--name", "slow", "--wait", "--timeout", "2", "--", "sleep", "3600")
     done = tool.run("run", "busybox", *words)
     assert done.code == 124, done
-    assert "slow: not within 2 s" in done.notes
+    assert "slow: timed out after 2 s" in done.notes
     tool.ok("delete", "slow")
 
 

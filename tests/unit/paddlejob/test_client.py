@@ -131,7 +131,7 @@ def test_the_same_call_sends_the_same_code(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"function": "fit:main"}, "pass the folder that contains it as code="),
+        ({"function": "fit:main"}, "code= must be the folder"),
         ({"function": fit, "code": "/no/such/folder"}, "no such folder"),
         (
             {"function": fit, "requirements": "einops"},

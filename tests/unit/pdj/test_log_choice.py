@@ -88,7 +88,7 @@ def test_following_does_not_wait_for_a_job_that_is_deleted(monkeypatch, capsys):
 
 def test_following_says_that_it_waits_for_the_job(monkeypatch, capsys):
     monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: None))
-    with pytest.raises(TimedOut, match=r"^train: not within 0\.3 s$"):
+    with pytest.raises(TimedOut, match=r"^train: timed out after 0\.3 s$"):
         logs.run(session("-f", "--timeout", "0.3"))
     said = capsys.readouterr()
     assert said.err == "--- there is no job train in namespace team yet: waiting for it\n"
