@@ -107,8 +107,8 @@ def _wide_figures(wide: Wide) -> Iterator[Figure]:
 def _crowd_figures(crowd: Crowd) -> Iterator[Figure]:
     is_full = crowd.finished + crowd.running >= CROWD_JOBS
     yield Figure("peak memory", "MB", crowd.peak_mb, most=400.0 if is_full else None)
-    # The bound holds for any number of jobs. 11,000 jobs in 400 MB add 32 KB each. If there are
-    # few, each adds more, because the memory of the pages read is divided by few.
+    # The bound holds for any number of jobs. 11,000 jobs in 400 MB add 32 KB each. A few jobs
+    # add more each, because they share the memory for reading a page of a list.
     yield Figure("memory a job", "KB", crowd.kb_per_job, most=80.0, is_portable=True)
     yield Figure("start until it acts", "s", crowd.started_seconds)
     yield Figure("longest list", "s", crowd.list_seconds)

@@ -66,8 +66,9 @@ def build_bodies(
 def wait_running(
     site: Site, running: RunningOperator, names: Sequence[str], seconds: float
 ) -> list[float]:
-    """Wait until all jobs run; returns the time at which each was seen Running. The TimeoutError
-    has the operator's last log lines.
+    """Wait until all jobs run; returns the time at which each was seen Running.
+
+    Raises TimeoutError with the operator's last log lines.
     """
     try:
         return site.watch.wait(names, RUNNING, seconds, site.report)

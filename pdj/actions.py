@@ -53,7 +53,7 @@ def delete(client: Client, raw: Raw) -> None:
 
 
 def _patch(client: Client, raw: Raw, patch: Raw) -> Raw:
-    """Change this job, but no other one with its name: the API server compares the UID."""
+    """Change this job, but no other one with its name: the API server refuses another UID."""
     metadata = {"uid": raw["metadata"]["uid"], **patch.get("metadata", {})}
     return client.merge_patch(_path(raw), {**patch, "metadata": metadata})
 

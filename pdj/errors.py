@@ -16,8 +16,8 @@ INTERRUPTED: Final = 130
 class Problem(Exception):
     """The reason why a command stops: a line for the user.
 
-    `by_option` is advice that names options of the command line. `by_argument` is the same advice
-    for Python, with the arguments of functions.
+    `by_option` is advice that names options of the command line, `by_argument` advice that names
+    arguments of Python functions. Each can be empty.
     """
 
     code: int = FAILED

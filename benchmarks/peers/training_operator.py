@@ -55,7 +55,7 @@ class TrainingOperator(Adapter):
         return "Created" if conditions else ""
 
     def is_worker(self, pod: Raw) -> bool:
-        """Whether the job completes with this pod: true for a master, for a job with masters."""
+        """Whether this is a master: a job with masters completes when all have succeeded."""
         role = pod["metadata"].get("labels", {}).get("training.kubeflow.org/replica-type")
         return bool(role == "master")
 

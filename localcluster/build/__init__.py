@@ -1,4 +1,4 @@
-"""The image table; binaries and Python environments, built and cached for each user.
+"""The image table, and the control plane's binaries and Python environments, cached for each user.
 
 The only other package of localcluster that it imports is `machine`.
 """

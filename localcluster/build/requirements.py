@@ -23,9 +23,10 @@ MADE_BY_BUILDS = ("build", "dist", "__pycache__")
 
 
 def digest_requirements(file: Path) -> str:
-    """A digest of the files that pip would read, to notice changes. Missing files are ignored.
+    """A digest of the files that pip would read, to notice changes.
 
-    Raises OSError if a requirements file cannot be read.
+    Missing files that `file` names are ignored. Raises OSError if a requirements file cannot be
+    read.
     """
     digest = hashlib.sha256()
     for part in _parts(file, file.resolve().parent, set()):

@@ -62,7 +62,7 @@ def command_lines(
 def with_further(own: Sequence[str], further: Sequence[str]) -> list[str]:
     """The flags of `own` that `further` does not set, then `further`.
 
-    Some flags would otherwise have both values together.
+    Some flags would otherwise be combined.
     """
     given = {each.partition("=")[0] for each in further}
     return [*(each for each in own if each.partition("=")[0] not in given), *further]

@@ -4,9 +4,10 @@ input ends.
 `kubectl pdj run --local` starts this process. Standard input has one line of JSON, an `Order`, and
 then stays open: when it is closed, for whatever reason, the cluster ends. Each line of standard
 output is JSON. The first is {"folder": ...}, the process's temporary folder. Lines with {"say":
-...}, for people, follow. The last is {"kubeconfig": ..., "namespace": ...}, or after an error
-{"error": ...}, with exit code 1. The process removes the folder when it ends; if it was killed, the
-caller can. Only cached builds and Python environments stay.
+...}, for people, follow. Then {"kubeconfig": ..., "namespace": ...} says that the cluster is ready.
+After an error, at any time, the last line is {"error": ...} and the exit code 1. The process
+removes the folder when it ends; if it was killed, the caller can. Only cached builds and Python
+environments stay.
 """
 
 import contextlib

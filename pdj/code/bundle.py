@@ -126,7 +126,7 @@ class Bundle:
 
 
 def digest_of(config_map: Raw) -> str:
-    """SHA-256 of a ConfigMap's content. It is computed, because the annotation can be wrong.
+    """SHA-256 of a ConfigMap's content, computed, because the annotation with it can be wrong.
 
     The archive is decompressed first: two versions of zlib can pack the same files differently.
     """

@@ -25,7 +25,8 @@ class Parcel:
     def pack(self, note: Callable[[str], None] = lambda _text: None) -> Bundle | None:
         """Read and pack everything; None if there is nothing to send.
 
-        Raises Problem if something cannot be sent or is too large, Usage if an argument needs code.
+        Raises Problem if something cannot be sent or is too large, and Usage if an argument needs
+        code but there is none.
         """
         has_code = self.folder is not None or self.files is not None
         has_packages = has_code and self.requirements is not None

@@ -99,7 +99,7 @@ def code_of(client: Client, job: Raw) -> Raw:
 
 def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
     """Create the ConfigMap, or reuse an equal one. One with another owner is replaced, because it
-    would be deleted with that owner. Raises Problem if the name belongs to something else.
+    would be deleted with that owner. Raises Problem if the name has other content, or is not code.
     """
     path = _path(config_map)
     try:

@@ -77,7 +77,7 @@ def passed_links(names: Set[str], links: Set[str]) -> Iterator[str]:  # noqa: UP
 
 
 def install(requirements: str, target: str, folder: str) -> None:
-    """Install packages into `target`. Runs pip in `folder`, with the code. Exits on failure."""
+    """Install packages into `target`. Runs pip in the code's `folder`. Exits on failure."""
     if importlib.util.find_spec("pip") is None:
         sys.exit(f"error: {NO_PIP}")
     temporary = os.path.join(target, ".tmp")

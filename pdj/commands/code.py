@@ -48,7 +48,7 @@ def add_code(parser: argparse.ArgumentParser) -> None:
 def read_bundle(session: Session, requirements: str | None) -> Bundle | None:
     """The packed folder; None without `--code`.
 
-    Raises Problem, or Usage for an option that needs `--code`.
+    Raises Problem, or Usage if an option needs `--code` but it is missing.
     """
     options = session.options
     file = Path(requirements) if requirements else None

@@ -1,8 +1,8 @@
 """`migrate`: move a cluster from paddle-operator 0.3 to this operator.
 
-It reads every PaddleJob with the kubectl on PATH and reports problems. If none is in the way, it
-prints the steps in order, or carries them out with `--run`. Running jobs keep their pods
-(docs/migration.md).
+It reads every PaddleJob with the kubectl on PATH and reports problems. If none is in the way, or
+with `--anyway`, it prints the steps in order, or carries them out with `--run`. Running jobs keep
+their pods (docs/migration.md).
 
 The command can be stopped between any two steps and run again. A second run recognises the former
 operator by its Deployment; so the Deployment is deleted after the permissions.
@@ -59,7 +59,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Report problems; returns 1 if one is in the way. Else print the steps, or carry them out."""
+    """Report problems; returns 1 if one is in the way, unless `--anyway` is set.
+
+    Else it prints the steps, or carries them out.
+    """
     options = session.options
     files = Files(options.crd, options.file)
     for file in (files.crd, files.operator):

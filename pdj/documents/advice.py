@@ -14,7 +14,9 @@ OWNED_VARIABLES = (POD_VARIABLES | CONFIG_MAP_VARIABLES) - {PORT_VARIABLE}
 SHARED_MEMORY = "/dev/shm"
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 INTERFACE_SUFFIX = "_SOCKET_IFNAME"
-"""The end of the name of a variable that chooses the interface of NCCL, RCCL, HCCL or BKCL."""
+"""The end of the name of a variable that chooses the interface of NCCL, HCCL or BKCL. RCCL reads
+NCCL's variable.
+"""
 
 
 @dataclass(frozen=True, slots=True)

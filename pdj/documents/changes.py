@@ -16,7 +16,7 @@ def set_field(obj: Raw, assignment: str) -> None:
 
     A list's element is named by index or field: `containers[0]` or `containers[name=paddle]`.
     The value is read as YAML. Missing objects on the path are created. Raises Usage for a missing
-    list or list element, and for a path or value that cannot be read.
+    list or list element, a field of a text or number, and a path or value that cannot be read.
     """
     path, equals, text = _split(assignment)
     steps = _steps(path)
@@ -60,7 +60,7 @@ def _enter(place: Any, step: str, after: str, path: str) -> Any:
 
 
 def _key(place: Any, step: str, path: str) -> str | int:
-    """The key or the index that the step names in an object or a list."""
+    """The key or index that the step names in an object or list. Raises Usage if there is none."""
     if isinstance(place, dict):
         return step
     if not isinstance(place, list):

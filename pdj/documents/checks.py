@@ -175,7 +175,7 @@ def path_of(place: Place) -> str:
 
 
 def place_of(path: str) -> Place:
-    """The place of a path. A path with a `[]`, a list without an index, ends at that list."""
+    """The place of a path. It ends at the path's first list without an index (`[]`)."""
     steps: list[str | int] = []
     for match in _STEP.finditer(path.partition("[]")[0]):
         steps.append(int(match[2]) if match[2] else match[1])

@@ -235,8 +235,8 @@ TEXTS: Texts = {
     ),
     Reason.CHILDREN_TERMINATING: Text(
         "作业正在删除，但有子对象留着：被终结器、节点或 webhook 挡住。",
-        "请管理员解除信息中指出的阻碍。scheduling.k8s.io 的 PodGroup 要求 controller-manager "
-        "也打开特性门控。",
+        "请管理员解除信息中指出的阻碍。controller-manager 若未打开特性门控，"
+        "scheduling.k8s.io 的 PodGroup 就会留着。",
         Who.ADMIN,
     ),
     Reason.BACK_OFF: Text(

@@ -274,7 +274,7 @@ TEXTS: Texts = {
     Reason.CHILDREN_TERMINATING: Text(
         "The job is being deleted, but a finalizer, a node or a webhook keeps one of its objects.",
         "Remove the cause that the message names. A PodGroup of scheduling.k8s.io stays if the "
-        "controller-manager lacks its feature gates.",
+        "controller-manager lacks the feature gates of PodGroups.",
         Who.ADMIN,
     ),
     Reason.BACK_OFF: Text(

@@ -14,7 +14,7 @@ from kube.clock import Clock
 
 MAX_BUFFERED = 5_000
 MAX_BUFFERED_BYTES = 4 << 20
-"""Limits of the lines of one log that wait to be taken. A reader that reaches one pauses."""
+"""The most lines, and bytes of lines, of one log that wait. A reader pauses at these limits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """A job's training progress, from the last lines of its first worker, with the user's permissions.
 
-For a running job one GET is needed, or two if the lines are long, because the job's spec has the
-names of the pod and the container. For other jobs none is needed. If the log is silent, one GET for
-each of the first MAX_WORKERS workers finds the worker that stopped first.
+The job's spec has the names of the pod and the container, so a running job needs one GET, or two
+if the lines are long. Other jobs need none. If the log is silent, one GET for each of the first
+MAX_WORKERS workers finds the worker that stopped first.
 """
 
 from collections.abc import Iterable
@@ -161,7 +161,9 @@ def _of_status(known: TrainingProgress) -> Progress:
 
 
 def _read_lines(client: Client, job: PaddleJob, worker: int, *counts: int) -> list[Line]:
-    """The last lines of a worker. Tries each number of lines in `counts`, as `read_tail` does."""
+    """The last lines of a worker: so many as the first number in `counts`, or the next number if
+    they are too long.
+    """
     path = log_path(job.namespace, pod_name(job.name, Role.WORKER, worker))
     container = trainer_name(job.spec.roles[Role.WORKER].pod_spec)
     return read_lines(read_tail(client, path, container, counts))

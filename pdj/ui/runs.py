@@ -18,7 +18,7 @@ from pdj.ui.rows import failure_text, seconds
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a pod. It begins when the pod is created, or when its container restarts.
+    """One run of a pod. It begins when the pod is created, or when the run before it has ended.
 
     A time is None if it is unknown or still to come. `ending` says how the run ended; it is empty
     after a success, or if unknown. `state` is the pod's state.

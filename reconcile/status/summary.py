@@ -26,7 +26,7 @@ FIRST_STATUS_SECONDS = 30.0
 
 
 def summarize(view: View, hold: Hold | None) -> JobStatus:
-    """The status of a job that stays in its state in this pass. `hold`: why it waits, if it does."""
+    """The status of a job that stays in its state in this pass. `hold` is why it waits, or None."""
     status = note_stall(view, note_alone(view, view.job.status))
     status = note_request(view, _with_facts(view, status))
     if view.attempt > 1:

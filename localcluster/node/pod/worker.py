@@ -279,7 +279,7 @@ class PodWorker:
         self._node.hosts.add_file(pod["metadata"]["uid"], file)
         self._has_sandbox = True
         if self._inits:
-            for each in self._all:  # with init containers, so that kubectl prints Init:0/1
+            for each in self._all:  # also init containers, so that kubectl prints Init:0/1
                 if not each.has_started_ever:
                     each.set_waiting("PodInitializing")
         self._write_status()

@@ -121,8 +121,9 @@ def open_own() -> int:
 
 
 def make_bridge(machine: int, first_address: str) -> str:
-    """Create the bridge in this thread's new network namespace, and a device in the machine's: the
-    descriptor `machine`. Return the name of that device. Raises OSError.
+    """Create the bridge in this thread's new network namespace, and a device in the machine's.
+
+    `machine` is the descriptor of the machine's. Returns the device's name. Raises OSError.
     """
     _configure()
     name = f"lc{os.getpid()}"  # OWN must match the name

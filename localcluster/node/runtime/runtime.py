@@ -207,8 +207,8 @@ def _start_spawner(channel: socket.socket) -> subprocess.Popen[bytes]:
 
 
 def _wait_started(report: int) -> None:
-    """Wait until the pipe is closed, which means that the program runs. Raises StartFailed if the
-    pipe had an error.
+    """Wait until the pipe is closed, which means that the program runs. Raises StartFailed if an
+    error was written to the pipe.
     """
     with os.fdopen(report, "rb") as file:
         answer = file.read()

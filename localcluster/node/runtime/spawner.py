@@ -249,7 +249,8 @@ def _environment_of(container: int) -> dict[str, str]:
 def _join(container: int) -> None:
     """Enter the container's namespaces, except those in which this process already is.
 
-    A pod on the node's network shares the network namespace, which only root can enter again.
+    A pod on the node's network shares this process's network namespace. Only root can enter that
+    again.
     """
     kinds = {
         "mnt": linux.CLONE_NEWNS,
