@@ -203,7 +203,7 @@ class JobStatus:
     lost_since: str = time_field(
         "Since when nothing has trained, after an attempt ended; unset when all pods run again."
     )
-    lost_reason: str = text_field("The reason that belongs to lostSince: why the attempt ended.")
+    lost_reason: str = text_field("Why nothing has trained since lostSince: a reason, in one word.")
     lost_seconds: int = count_field(
         "Seconds since startTime without training, or with training that had to be repeated."
     )

@@ -129,7 +129,7 @@ class Manager:
         self._watches.start(threads.start)
         if not self._wait_for_caches():
             return False
-        # The election follows: its winner has full caches, and only lists the jobs again.
+        # The election follows: its winner has full caches, and lists only some kinds again.
         if self._elector is not None:
             threads.start("elect", self._elector.run)
             self._wait_until(self._elector.acquired.is_set)

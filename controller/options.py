@@ -63,7 +63,7 @@ class Options:
         scope can then change without two leaders.
         """
         scope = ",".join(sorted(self.namespaces)) or "all"
-        if len(self.namespaces) > 1:  # the names can be too long for a Lease's name
+        if len(self.namespaces) > 1:  # joined, the names can be too long for a Lease
             scope = f"list-{hashlib.sha256(scope.encode()).hexdigest()[:10]}"
         return f"paddlejob-operator-{self.leader_election_id or scope}"
 
@@ -165,7 +165,8 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
 def _add_job_flags(add: Callable[..., None]) -> None:
     """The flags that say how jobs are treated, most of them in `Settings`."""
     schedulers = ("none", "volcano", "kubernetes")
-    add("scheduling", "none", "gang scheduling (none, volcano or kubernetes)", _one_of(schedulers))
+    gangs = "gang scheduling of all jobs: none, volcano or kubernetes"
+    add("scheduling", "none", gangs, _one_of(schedulers))
     queues = "hold jobs with the label kueue.x-k8s.io/queue-name until Kueue admits them"
     add("kueue", "false", queues, _truth, nargs="?", const=True)
     logs = "read the training's progress from logs into the status of running jobs"

@@ -156,7 +156,7 @@ class Client:
         return self.patch(path, body, MERGE_PATCH)
 
     def delete(self, path: str, uid: str | None = None, grace_seconds: int | None = None) -> Raw:
-        """Delete an object, and its dependents later. Raises Conflict if its UID is not `uid`."""
+        """Delete an object, its dependents later. With `uid`, raises Conflict for another UID."""
         options: Raw = {"propagationPolicy": "Background"}
         if uid is not None:
             options["preconditions"] = {"uid": uid}

@@ -252,9 +252,9 @@ def _stamp(status: JobStatus, generation: int) -> JobStatus:
 def _status_wait(view: View, status: JobStatus) -> float:
     """Seconds by which to defer a status change.
 
-    0 for a new phase that is not in QUIET_PHASES, for a change of the spec, if something begins to
-    delay the pods, and for this process's first write of the status. But a job's first status waits
-    as `_first_status_wait` says.
+    0 for a new phase that is not in QUIET_PHASES, and for a change of the spec. Otherwise, a first
+    status waits as `_first_status_wait` says. A later one does not wait if something begins to
+    delay the pods, or if it is this process's first write of the status.
     """
     if not _is_minor(view.job.status, status):
         return 0.0

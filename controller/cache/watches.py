@@ -148,7 +148,7 @@ class Watches:
 
 
 def watched(namespace: str, *, kueue: bool = False) -> list[tuple[Resource, Scope]]:
-    """The kinds to watch, and the scope of each. All children but kept logs have the label."""
+    """The kinds to watch, and the scope of each. All children but kept logs have LABEL_JOB_UID."""
     everything, children = Scope(namespace), Scope(namespace, LABEL_JOB_UID)
     kinds = [
         (PADDLE_JOB, everything),

@@ -2,9 +2,9 @@
 
 If a pod that the plan assumes gone is alive, the cache lags and nothing is written. The status is
 written even if a write of a child failed. Events and metrics come after the status that they
-report. Creates are sent group by group; within a group, in batches that run in parallel. The first
-batch is one create, and batches double while they succeed. So a quota or a webhook that refuses
-pods refuses one create, not a thousand.
+report. Creates are sent group by group, and within a group batch by batch. The creates of a batch
+run in parallel. The first batch is one create, and batches double while they succeed. So a quota or
+a webhook that refuses pods refuses one create, not a thousand.
 """
 
 import threading

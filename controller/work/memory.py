@@ -198,7 +198,7 @@ class JobMemory:
             if not record.refusals:
                 record.refused_times = 0
             elif met and not plan.is_paused:
-                record.refused_times += result.is_answered  # not for a timeout
+                record.refused_times += result.is_answered  # neither a timeout nor throttled
                 if result.is_answered or plan.assumed:
                     record.refused_at = self._clock.monotonic()
             self._note_refused_locked(job, bool(record.refusals))

@@ -32,7 +32,7 @@ class NodeRests:
     def seconds(self, node: str) -> float:
         """Seconds until the next try to read a log of this node; 0 if the caller is to read now.
 
-        After a pause, only the first caller gets 0; the others wait until it calls `note`.
+        After a pause, only the first caller gets 0; the others wait TRY_SECONDS for its result.
         """
         with self._lock:
             failures, until = self._nodes.get(node, (0, 0.0))

@@ -44,9 +44,9 @@ class Result:
 
     @property
     def slow_create(self) -> Refusal | None:
-        """The create that failed, if the writes took long and none succeeded; else None.
+        """The create that failed, if the writes took long and no child was created or deleted.
 
-        Also None if an error explains the time, for example Throttled.
+        Else None. Also None if an error explains the time, for example Throttled.
         """
         if self.created or self.deleted or self.seconds < SLOW_SECONDS:
             return None

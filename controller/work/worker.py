@@ -129,7 +129,7 @@ class Worker:
         """Observe, decide and write. The Filing says when the key is to be added again.
 
         If a new refusal has to be reported, a second plan is made at once, and only its status and
-        Events are written. If a write raises, the key is still added again when the plan says.
+        Events are written. If a later step raises, the key is still added again when the plan says.
         """
         started = self.clock.monotonic()
         family = self.store.family(key)

@@ -58,7 +58,7 @@ _ROWS = (
         "Other jobs are being stopped to free quota for this one.",
         "正在停止其他作业，为该作业腾出配额。"),
     ("nothing", "WaitingForPodsReady Waiting",
-        "Kueue does not admit this job until all pods of the jobs admitted before are running.",
+        "Kueue does not admit this job until all pods of the admitted jobs are running.",
         "此前放行的作业的 pod 全部运行后，Kueue 才放行该作业。"),
     ("set up", "Misconfigured Inadmissible",
         "The queue is not set up for this job.", "队列没有为该作业配置好。"),

@@ -7,9 +7,9 @@ them, we write attempt 1 and the condition Adopted. These pods keep the ConfigMa
 that they were started with. No child is created beside them, and the next attempt is like any
 other.
 
-A job of ours can also have such a status, because that operator's CRD drops status fields that it
-does not know, if somebody applied it over ours. We recognise the job by its attempt's pods and
-ConfigMap, and it continues.
+A job of ours can also have such a status, if somebody applied that operator's CRD over ours: it
+drops status fields that it does not know. We recognise the job by its attempt's pods and ConfigMap,
+and it continues.
 
 A job without workers is left alone. If no worker has begun, there is nothing to lose, and the pods
 are recreated, because they can be stuck: that operator starts servers one by one, through an init
@@ -49,7 +49,7 @@ def names_to_ask_for(job: Raw) -> tuple[str, ...]:
     """Names of the pods that another operator has perhaps made for a job; none for a job of ours.
 
     All of them must be read, whatever their labels. A pod that was not adopted would be deleted as
-    soon as the operator creates its own pod of that name.
+    soon as the operator tries to create its own pod of that name.
     """
     status: Any = job.get("status")
     if not isinstance(status, dict) or not status.get("phase") or status.get("attempt"):
@@ -62,7 +62,7 @@ def names_to_ask_for(job: Raw) -> tuple[str, ...]:
 
 
 def leave_alone(view: View) -> Plan | None:
-    """Only set a condition if the job has no workers and so never completes. None for others."""
+    """If the job has no workers and so never completes: only set a condition. None for others."""
     worker = view.job.spec.roles.get(Role.WORKER)
     if worker is not None and worker.replicas > 0:
         return None

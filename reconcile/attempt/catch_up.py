@@ -13,7 +13,7 @@ from reconcile.model.move import Move
 from reconcile.model.view import View
 
 BEHIND_SECONDS = 10.0
-"""Pods of a later attempt change the status at this age. Working watches lag much less."""
+"""The status follows pods of a later attempt at this age. Working watches lag much less."""
 MAX_ATTEMPT = 2**31 - 1
 """The highest number that fits into status; a label can have any number."""
 

@@ -112,7 +112,7 @@ def _since(moment: datetime | None) -> str:
 
 
 def _first_of(policy: StallPolicy, reading: Reading) -> FirstSilent:
-    """The result of `first_silent`, with the policy's `afterSeconds` as `lead`."""
+    """The first worker to fall silent, except those that did so `afterSeconds` before worker 0."""
     times = [(name, time) for name, time, _ in reading.tails]
     return first_silent(times, timedelta(seconds=policy.after_seconds))
 

@@ -75,7 +75,7 @@ def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
 
 
 def build_env_from(view: View) -> list[Raw]:
-    """The reference to the attempt's ConfigMap, without which the container does not start."""
+    """The reference to the attempt's ConfigMap. The container does not start before that exists."""
     if view.job.spec.is_elastic:
         return []
     return [{"configMapRef": {"name": view.config_map_name}}]

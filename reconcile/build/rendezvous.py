@@ -97,7 +97,7 @@ def build_config_map(view: View) -> Raw:
 
 
 def child_labels(job: PaddleJob, attempt: int) -> dict[str, str]:
-    """The labels of a child. A Workload and a kept log have all but one of them."""
+    """The labels that children have in common. A Workload and a kept log lack one of them."""
     return {
         LABEL_JOB_NAME: job.name,
         LABEL_JOB_UID: job.uid,

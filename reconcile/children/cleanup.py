@@ -62,7 +62,7 @@ def _pods_to_go(view: View) -> list[PodView]:
     policy = view.clean_pod_policy
     if view.job.status.phase == Phase.FAILED and policy is not CleanPodPolicy.NEVER:
         return [pod for pod in view.all_pods if not has_ended(pod)]
-    # An operator that died, or whose cache lagged, can have left pods of other attempts.
+    # Pods of other attempts always go. An operator that died, or whose cache lagged, left them.
     return [pod for pod in view.all_pods if pod.attempt != view.attempt]
 
 

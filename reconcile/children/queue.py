@@ -22,7 +22,7 @@ NEXT_STEPS = {
     "NoMatchingFlavor": "ask for what a flavor of the queue offers: selector, affinity, resources",
     "TopologyPlacementFailed": "wait for room in one topology domain, or ask for a higher level",
     "WaitingForPreemptedWorkloads": "nothing; other jobs are being stopped for this one",
-    "WaitingForPodsReady": "nothing; it goes on when the pods of the jobs admitted before run",
+    "WaitingForPodsReady": "nothing; it goes on when all pods of the admitted jobs run",
     "Misconfigured": "have the queue set up: its LocalQueue, ClusterQueue or flavors are missing",
     "Inadmissible": "have the queue set up, or ask for what it offers",
     "Suspended": "have the queue's stopPolicy lifted",

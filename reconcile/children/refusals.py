@@ -1,7 +1,7 @@
 """Which refusals still matter, and for how long creates pause because of them.
 
-After a child was refused, its job can be scaled down, suspended or restarted, or end. Then perhaps
-the job no longer needs the child, and must neither wait for it nor report such a wait.
+After a child was refused, its job can be scaled down, suspended or restarted, or end. A job that
+then no longer needs the child must neither wait for it nor report such a wait.
 """
 
 from collections.abc import Set as AbstractSet

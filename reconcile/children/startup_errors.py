@@ -4,7 +4,8 @@ Unless the job is elastic, every pod waits in CreateContainerConfigError until i
 ConfigMap exists. Here, this wait is no error.
 
 The grace period begins when the status first reports such an error, as for an invalid child in
-`refused.py`. It begins no earlier, because a large image's pull can take longer to fail.
+`refused.py`. It begins no earlier, because a large image can be pulled for longer than this period
+before the pull fails.
 """
 
 from collections.abc import Sequence

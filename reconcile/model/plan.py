@@ -113,7 +113,7 @@ YOUNG_KIND = "YoungKind"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A create or a delete that the API server refused earlier, or a create that took long to fail.
+    """A create or a delete that the API server refused in an earlier pass, or that keeps failing.
 
     `reason` is the API server's (Invalid, Forbidden, AlreadyExists, ...), one of those above, or
     Altered if admission changed the child. AlreadyExists means that an object which this job does

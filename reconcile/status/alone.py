@@ -13,7 +13,7 @@ from reconcile.words.alone import describe_alone
 
 
 def note_alone(view: View, status: JobStatus) -> JobStatus:
-    """The status with the condition that worker 0's launcher shows; unchanged if it shows none."""
+    """The status with the condition as worker 0's pods show it; unchanged if no pod shows it."""
     is_alone = _is_alone(view)
     if is_alone is None or is_alone == status.is_true(Condition.TRAINED_ALONE):
         return status

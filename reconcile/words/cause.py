@@ -37,7 +37,7 @@ _ELSEWHERE = re.compile(
 _BEGINS_BELOW = re.compile(r".*(?::|: \([A-Z]\w+\)\.?)$")
 """An error whose message is on the next line."""
 _INTERPRETER = re.compile(r"^/\S+/(python[\d.]*: )")
-"""The interpreter's folder is dropped: in a table, it can fill the column before the reason."""
+"""The interpreter's folder is dropped: it can be so long that a table cuts the reason off."""
 _LAUNCHER_FILES = "paddle/distributed/launch/"
 
 NOTHING_KEPT = "its node kept only what PaddlePaddle's launcher wrote"

@@ -106,8 +106,8 @@ bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
 {{- end }}
 
 {{/*
-Names of the ClusterRoles for metrics. Arguments: the root context, a suffix. They contain the release's namespace,
-except for a release of all namespaces, of which there is only one.
+Names of the ClusterRoles for metrics. Arguments: the root context, a suffix. The names contain the release's
+namespace, except for a release of all namespaces, of which there is only one.
 */}}
 {{- define "paddlejob-operator.metricsRole" -}}
 {{- $root := index . 0 -}}
