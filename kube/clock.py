@@ -26,7 +26,7 @@ class Clock:
     """The machine's clock. Tests use one that they set themselves.
 
     If the kernel supports it, `monotonic` includes the time that the machine was suspended: a
-    virtual machine that was paused past its lease must find the lease expired.
+    machine that wakes up after its lease has expired must know it.
     """
 
     _compared: tuple[datetime, float] | None = None
