@@ -251,6 +251,7 @@ STALLS: Final = (Reason.NO_OUTPUT, Reason.NO_NEW_STEP)
 WAITS: Final = (
     *_reasons(Reason.UNSCHEDULABLE, Reason.BACK_OFF),
     *_reasons(Reason.IMAGE_ERROR, Reason.INVALID_SPEC),
+    Reason.NODE_LOST,
 )
 """The reasons of the condition Pending while it is true."""
 

@@ -165,6 +165,17 @@ ALERTS = (
         count=0,
     ),
     Alert(
+        "PaddleJobsOnLostNodes",
+        "warning",
+        f"max {BY}) (sum {BY}, instance) (paddlejob_waiting_jobs"
+        '{reason="NodeLost"})) > {limit}',
+        2 * MINUTE,
+        "PaddleJobs have pods on nodes that do not answer",
+        "{{ $value }} jobs seem to run, but a node of theirs does not answer, and nobody evicts "
+        "their pods from it.",
+        count=0,
+    ),
+    Alert(
         "PaddleJobsFailing",
         "warning",
         f"(sum {BY}) (increase(paddlejob_failed_total[{{window}}])) > {{limit}}) "

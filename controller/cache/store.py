@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from api.constants import LABEL_ROLE, TERMINAL_PHASES, Condition, Role
+from api.constants import LABEL_ROLE, TERMINAL_PHASES, Condition, Reason, Role
 from api.objects import Raw, condition_of, is_deleting, labels_of, name_of, namespace_of, uid_of
 from api.ownership import Key, Owner, owner_of
 from api.trainer import ACCELERATORS, count_accelerators, devices_of
@@ -95,7 +95,10 @@ def facts_of(
             return Facts(intern(phase), mode)
         ports = tuple((status.get("hostPorts") or {}).values())
         stalled = condition_of(obj, Condition.TRAINING_STALLED)
-        waits = condition_of(obj, Condition.PENDING) or stalled or {}
+        running = condition_of(obj, Condition.RUNNING) or {}
+        is_silent = running.get("reason") == Reason.NODE_LOST
+        silent = {"reason": Reason.NODE_LOST} if is_silent else {}  # Running is older
+        waits = condition_of(obj, Condition.PENDING) or stalled or silent
         since = str(waits.get("lastTransitionTime") or "")
         reason, gpus = intern(str(waits.get("reason") or "")), _gpus_of(obj, accelerators)
         return Facts(intern(phase), mode, ports, reason, since, gpus)

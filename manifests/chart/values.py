@@ -259,7 +259,8 @@ SURROUNDINGS = (
                         ALERT_LIMITS,
                         "The limit above which each alert fires: seconds, shares of the passes "
                         "(…ReconcileErrors, …PassesLate), jobs in an hour (…Failing, …Fails), jobs "
-                        "now (…Stalled, …WritesRefused), and restarts and Events in 15 minutes.",
+                        "now (…Stalled, …OnLostNodes, …WritesRefused), and restarts and Events in "
+                        "15 minutes.",
                     ),
                 ),
             ),

@@ -271,8 +271,8 @@ TEXTS: Texts = {
         Who.OPERATOR,
     ),
     Reason.NODE_LOST: Text(
-        "Pod 所在的节点消失或没有响应。这次重启不计入 backoffLimit。",
-        "作业无需操作；请管理员检查该节点。",
+        "Pod 所在的节点消失或没有响应。因此的重启不计入 backoffLimit。",
+        "请管理员检查该节点；一直留在上面的 Pod 可以删除。",
         Who.ADMIN,
     ),
     Reason.TRAINER_ASKED_RESTART: Text(
@@ -324,8 +324,8 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.CONFIG_ERROR: Text(
-        "容器的配置引用了不存在的 ConfigMap、Secret 或键；若持续如此，作业会失败。",
-        "创建缺少的对象，或修正其名称。",
+        "kubelet 无法启动某个容器，例如缺少 ConfigMap、Secret 或键；若持续如此，作业会失败。",
+        "请看消息；创建缺少的对象，或修正模板。",
         Who.USER,
     ),
     Reason.INVALID_SPEC: Text(

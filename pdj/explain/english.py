@@ -312,8 +312,8 @@ TEXTS: Texts = {
         Who.OPERATOR,
     ),
     Reason.NODE_LOST: Text(
-        "A pod's node is gone, silent or tainted. The restart is not counted against backoffLimit.",
-        "The job needs nothing; have an administrator check the node.",
+        "A pod's node is gone, silent or tainted. A restart is not counted against backoffLimit.",
+        "Have an administrator check the node; delete a pod that stays on it for ever.",
         Who.ADMIN,
     ),
     Reason.TRAINER_ASKED_RESTART: Text(
@@ -369,9 +369,9 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.CONFIG_ERROR: Text(
-        "A container's configuration names a ConfigMap, a Secret or a key that does not exist; the "
+        "A kubelet cannot start a container, such as for a missing ConfigMap, Secret or key; the "
         "job fails if that lasts.",
-        "Create the missing object or correct its name.",
+        "Read the message; create the missing object or correct the template.",
         Who.USER,
     ),
     Reason.INVALID_SPEC: Text(

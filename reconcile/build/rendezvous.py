@@ -215,6 +215,12 @@ def _server_variables(view: View) -> dict[str, str]:
     return variables
 
 
+def is_about_config_map(view: View, message: str) -> bool:
+    """Whether a kubelet says that the attempt's ConfigMap is not there, or is another's."""
+    is_missing = f'configmap "{view.config_map_name}" not found' in message
+    return not view.job.spec.is_elastic and (is_missing or rendezvous_key(view.job) in message)
+
+
 def has_stale_config_map(view: View, pod: PodView) -> bool:
     """Whether the pod's kubelet still has the ConfigMap of a former job of this name.
 

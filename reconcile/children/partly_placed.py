@@ -22,6 +22,7 @@ from api.constants import Reason
 from api.objects import condition_of, format_time, parse_time
 from reconcile.attempt.restart import restart_delay, with_attempt
 from reconcile.build.gang import find_gang
+from reconcile.build.rendezvous import all_have_addresses
 from reconcile.children.refusals import is_over_quota, standing_refusals
 from reconcile.children.startup_errors import await_startup
 from reconcile.model.hold import (
@@ -53,8 +54,8 @@ def await_room(view: View) -> Move | Hold | None:
     since = grace_since(view.job.status, Reason.PARTLY_PLACED, GIVE_BACK_FLAG)
     cause = _explain(view)
     if not cause:
-        # The stored condition stays until this process has tried to create the missing pods itself.
-        stays = since and view.pods and view.missing
+        # The stored condition stays until this process has tried to create what is missing itself.
+        stays = since and view.pods and (view.missing or all_have_addresses(view))
         return Hold(Reason.PARTLY_PLACED, keeps=True) if stays else None
     due = (since or view.now) + timedelta(seconds=view.settings.give_back_after_seconds)
     if view.now >= due:
@@ -103,12 +104,17 @@ def _explain(view: View) -> str:
     total, number = view.job.spec.total_replicas, len(holding)
     what = "quota" if refused else "room"
     held = f"{number} of {total} pods hold {what}{_where(holding)} and cannot start"
-    rest = refused[0].message if refused else f"{unplaced[0][0].name}: {unplaced[0][1]}"
+    rest = (
+        f"{refused[0].kind} {refused[0].name}: {refused[0].message}"
+        if refused
+        else f"{unplaced[0][0].name}: {unplaced[0][1]}"
+    )
     return f"{held}; not placed: {rest}"[:MAX_CAUSE_CHARACTERS]
 
 
 def _refused_by_quota(view: View) -> list[Refusal]:
-    return [each for each in standing_refusals(view) if each.kind == "Pod" and is_over_quota(each)]
+    """The refused children without which no program of the job starts: also its ConfigMap."""
+    return [each for each in standing_refusals(view) if is_over_quota(each)]
 
 
 def _where(pods: list[PodView]) -> str:

@@ -1,13 +1,16 @@
 """Why pods are not placed or not started yet, gathered from the pods themselves."""
 
 import re
+from collections.abc import Iterator
 
 from api.constants import Reason
 from api.objects import Raw, condition_of, parse_time
-from api.trainer import requests_of, too_many_devices, waiting_states
-from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, clock_time, count
+from api.trainer import requests_of, too_many_devices
+from reconcile.build.rendezvous import is_about_config_map
+from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, and_more, clock_time, count, earliest
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
+from reconcile.model.waits import UNTRIED, describe_wait, waits_of
 from reconcile.model.workload import places_pods
 
 INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
@@ -16,35 +19,98 @@ CLAIM_MISSING = re.compile(r'persistentvolumeclaim "[^"]*" not found')
 CLAIM_UNBOUND = "unbound immediate PersistentVolumeClaims"
 GATED = "SchedulingGated"
 DEFAULT_SCHEDULER = "default-scheduler"
+GATES_NOT_READY = "ReadinessGatesNotReady"
+ADDRESS_SECONDS = 120.0
+"""A pod that has had a node for this long and has no address yet is named."""
 
 
 def await_start(view: View) -> Hold | None:
     """Wait for pods that have no node yet, or whose containers have not started."""
     if view.all_run:
         return None
-    hold = _gated(view) or _unscheduled(view) or _overlooked(view) or _without_sandbox(view)
+    hold = _gated(view) or _unscheduled(view) or _overlooked(view) or _silent(view)
+    hold = hold or _waiting(view) or _without_address(view)
     if hold is not None:
         return hold
+    left = earliest(*(left for _, left in _lacking_address(view)))
     cause = f"waiting for {count(view.job.spec.total_replicas, 'pod')} to start"
-    return Hold(Reason.WAITING_FOR_PODS, cause, _explain_start(view))
+    return Hold(Reason.WAITING_FOR_PODS, cause, _explain_start(view), seconds=left)
 
 
 def _explain_start(view: View) -> str:
-    if view.job.spec.is_elastic:
+    waits = (wait for pod in view.pods.values() for wait in waits_of(pod.raw))
+    if view.config_map or not any(is_about_config_map(view, wait.text) for wait in waits):
         return "nothing, nodes pull images and start containers"
     total = view.job.spec.total_replicas
     who, until = ("the pod shows", "it has") if total == 1 else ("pods show", f"all {total} have")
     return f"{who} CreateContainerConfigError until {until} an address; this is expected"
 
 
-def _without_sandbox(view: View) -> Hold | None:
-    """A hold if a node reports why it cannot start the pod yet, such as ports that are in use."""
+def _silent(view: View) -> Hold | None:
+    """A hold if the node of a pod does not answer."""
+    said = explain_silent_nodes(view)
+    return Hold(Reason.NODE_LOST, *said, warns=True) if said else None
+
+
+def explain_silent_nodes(view: View) -> tuple[str, str] | None:
+    """The cause and the next step if nodes of live pods do not answer; None if all do.
+
+    A pod that tolerates every taint is not evicted from a dead node, so it seems to run for ever.
+    """
+    silent = [pod for pod in view.pods.values() if pod.is_live and _is_silent(pod.raw)]
+    if not silent:
+        return None
+    pod = silent[0]
+    since = parse_time((condition_of(pod.raw, "Ready", "False") or {}).get("lastTransitionTime"))
+    when = f" since {clock_time(since)}" if since else ""
+    cause = f"{pod.node} with {pod.name} has not answered{when}{and_more(len(silent) - 1)}"
+    return cause, f"kubectl get node {pod.node}; if it is lost: kubectl delete pod {pod.name}"
+
+
+def _is_silent(pod: Raw) -> bool:
+    """Whether the cluster, and not the kubelet, says that the pod is not ready or unknown."""
+    if (pod.get("status") or {}).get("phase") == "Unknown":
+        return True
+    ready = condition_of(pod, "Ready", "False")
+    is_kubelets = condition_of(pod, "ContainersReady", "False") is not None
+    return ready is not None and not is_kubelets and ready.get("reason") != GATES_NOT_READY
+
+
+def _waiting(view: View) -> Hold | None:
+    """A hold if a kubelet says why a container has not started, such as ports that are in use."""
     for pod in view.pods.values():
-        for _, reason, text in waiting_states(pod.raw):
-            if reason == "ContainerCreating" and text:
-                cause = f"{pod.name}: {text}"[:MAX_CAUSE_CHARACTERS]
+        for wait in waits_of(pod.raw) if pod.is_live else ():
+            is_told = wait.text or wait.state not in UNTRIED
+            if is_told and not (view.config_map is None and is_about_config_map(view, wait.text)):
+                cause = describe_wait(view, pod, wait)
                 return Hold(Reason.WAITING_FOR_PODS, cause, "nothing, its node tries again")
     return None
+
+
+def _without_address(view: View) -> Hold | None:
+    """A hold if a pod has had a node for long, and no address: a volume or its network lacks."""
+    late = [pod for pod, left in _lacking_address(view) if left <= 0]
+    if not late:
+        return None
+    pod = late[0]
+    volumes = view.job.spec.roles[pod.role].pod_spec.get("volumes") or () if pod.role else ()
+    names = [str(each.get("name")) for each in volumes if "emptyDir" not in each]
+    lacks = f"its network or a volume ({', '.join(names)})" if names else "its network"
+    cause = f"{pod.name} on {pod.node} still has no address: {lacks} is not ready"
+    more = and_more(len(late) - 1)
+    command = f"kubectl describe pod {pod.name} -n {view.job.namespace}"
+    cause = cause[:MAX_CAUSE_CHARACTERS]
+    return Hold(Reason.WAITING_FOR_PODS, cause, f"see why: {command}", more=more)
+
+
+def _lacking_address(view: View) -> Iterator[tuple[PodView, float]]:
+    """The pods that have a node and no address, and the seconds until they are named."""
+    for pod in view.pods.values():
+        if pod.is_live and pod.node and not pod.address:
+            condition = condition_of(pod.raw, "PodScheduled") or pod.raw["metadata"]
+            told = condition.get("lastTransitionTime") or condition.get("creationTimestamp")
+            since = parse_time(told) or view.job.created_at
+            yield pod, ADDRESS_SECONDS - (view.now - since).total_seconds()
 
 
 def _gated(view: View) -> Hold | None:

@@ -19,6 +19,7 @@ from reconcile.model.move import end_conditions, set_condition
 from reconcile.model.pods import PodState
 from reconcile.model.view import View
 from reconcile.status.alone import note_alone
+from reconcile.status.placement import explain_silent_nodes
 from reconcile.status.training import note_progress
 
 FIRST_STATUS_SECONDS = 30.0
@@ -137,7 +138,9 @@ def _with_conditions(view: View, status: JobStatus, hold: Hold | None) -> JobSta
 
 
 def _explain_running(view: View) -> tuple[Reason, str]:
-    """Why the job counts as running, and what has happened to its PodGroup since."""
+    """Why the job counts as running, and what has happened to its nodes or PodGroup since."""
+    if silent := explain_silent_nodes(view):
+        return Reason.NODE_LOST, "; next: ".join(silent)
     hold = await_gang(view)
     if hold is None or hold.reason is None or not hold.stops:
         return Reason.ALL_PODS_RUNNING, ""

@@ -58,7 +58,9 @@ class Kubelet:
         pod = self.world.get("Pod", name)
         variables = self.environment(pod)
         if variables is None:
-            self.wait(name, "CreateContainerConfigError", 'configmap "x" not found')
+            missing = next(filter(lambda each: self._data(each) is None, sources_of(pod)), None)
+            told = f'configmap "{missing}" not found' if missing else "couldn't find key"
+            self.wait(name, "CreateContainerConfigError", told)
             return False
         self.told[uid_of(pod)] = variables
         self._set_container(name, "Running", {"running": {"startedAt": self._now()}})
@@ -193,6 +195,12 @@ class Kubelet:
 
     def _now(self) -> str:
         return format_time(self.world.now)
+
+
+def sources_of(pod: Raw) -> list[str]:
+    """The ConfigMaps that the pod's containers take variables from."""
+    sources = (each.get("envFrom") or () for each in pod["spec"]["containers"])
+    return [source["configMapRef"]["name"] for each in sources for source in each]
 
 
 def run_job(world: World, kubelet: Kubelet, job: JobBuilder | None = None) -> None:

@@ -142,6 +142,8 @@ CASES = (
     fire("PaddleJobsStalled", "a hang", 5, {waiting("NoOutput"): "0 1x30",
         waiting("NoNewStep"): "0x30"}, reason="NoOutput"),
     Case("PaddleJobsStalled", "they wait for nodes", 30, {waiting("Unschedulable"): "3x30"}),
+    fire("PaddleJobsOnLostNodes", "a dead node", 5, {waiting("NodeLost"): "0 1x30"}),
+    Case("PaddleJobsOnLostNodes", "for a minute", 30, {waiting("NodeLost"): "0 1 0x30"}),
     fire("PaddleJobsFailing", "a wave", 1510, {FAILED: "0+1x20 20x1440 20+2x60"}),
     Case("PaddleJobsFailing", "as ever", 2000, {FAILED: "0+1x2000"}),
     Case("PaddleJobsFailing", "two", 1510, {FAILED: "0x1480 2x50"}),

@@ -107,8 +107,9 @@ READERS = {
     "reconcile/model/indexes.py: parse_indexes",  # a field, written as batch/v1 does
     "reconcile/status/placement.py: _make_room",  # the scheduler's words
     "reconcile/children/refusals.py: is_over_quota",  # the API server's
-    "reconcile/children/startup_errors.py: _find_error",  # the kubelet's
-    "reconcile/children/startup_errors.py: _is_normal_wait",  # the kubelet's
+    "reconcile/model/waits.py: heals",  # the kubelet's
+    "reconcile/model/waits.py: lacks_object",  # the kubelet's
+    "reconcile/build/rendezvous.py: is_about_config_map",  # the kubelet's
     "reconcile/build/rendezvous.py: has_stale_config_map",  # the kubelet's
     "reconcile/failure/ending.py: _cause",  # the container runtime's
     "pdj/actions.py: create",  # the API server's

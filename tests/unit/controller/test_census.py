@@ -47,6 +47,15 @@ def test_waiting_jobs_count_by_mode_and_reason_with_the_longest_wait():
     assert census.waited_seconds[("PS", "NoOutput")] == 240.0
 
 
+def test_job_on_a_node_that_does_not_answer_counts_while_it_seems_to_run():
+    """Since when is unknown: the condition is as old as the run."""
+    status = waiting("NodeLost", phase="Running")
+    status["conditions"][0]["type"] = "Running"
+    census = a_census(a_job("a", status=status))
+    assert census.waiting[("PS", "NodeLost")] == 1
+    assert census.waited_seconds[("PS", "NodeLost")] == 0.0
+
+
 @pytest.mark.parametrize("status", [waiting(status="False"), waiting(phase="Failed"), {}])
 def test_who_waits_for_nothing_is_not_counted(status):
     census = a_census(a_job(status=status))

@@ -244,3 +244,21 @@ def test_times_follow_a_clock_that_is_set_back(world):
     world.after(60)
     assert len(world.names("Pod")) == 2
     assert world.now < NOW
+
+
+def test_room_of_a_job_whose_config_map_a_quota_refuses_is_given_back(world):
+    """No program starts without it, so the placed pods hold their nodes for nothing."""
+    world.refused_kinds.add("ConfigMap")
+    world.run(a_job().with_workers(2))
+    pending = world.condition("Pending")
+    assert pending["reason"] == "PartlyPlaced"
+    assert "ConfigMap train: exceeded quota" in pending["message"]
+    world.restart()
+    world.settle()
+    assert world.condition("Pending")["lastTransitionTime"] == pending["lastTransitionTime"]
+    give_back(world)
+    assert (world.names("Pod"), world.names("ConfigMap")) == ([], [])
+    world.refused_kinds.clear()
+    next_try(world)
+    world.run()
+    assert (world.phase(), world.status()["attempt"], counters(world)) == ("Running", 2, {})

@@ -8,6 +8,7 @@ from reconcile.model.hold import Hold
 from reconcile.model.plan import Refusal, Settings
 from tests.memory.builders import (
     PodBuilder,
+    a_config_map,
     a_job,
     a_pod,
     a_template,
@@ -77,6 +78,106 @@ def test_scheduler_that_looks_at_no_pod_is_named(scheduler, is_seen, is_told):
     told = wait_of(view_of(job, *(pod.bound() if is_seen else pod for pod in pods)))
     assert told.reason == "WaitingForPods"
     assert told.cause.startswith(f"scheduler {scheduler} has not handled") == is_told
+
+
+def waiting(reason: str, message: str = "") -> Raw:
+    return {"waiting": {"reason": reason, "message": message}}
+
+
+NAMED = {
+    "sandbox": (("ContainerCreating", "no ports"), None, "train-worker-0: ContainerCreating: no p"),
+    "trainer": (("CrashLoopBackOff", "10s"), None, "train-worker-0: CrashLoopBackOff: 10s"),
+    "native-sidecar": (
+        ("PodInitializing", ""),
+        ("CrashLoopBackOff", "back-off 5m"),
+        "train-worker-0 (logs): CrashLoopBackOff: back-off 5m",
+    ),
+    "unexpected": (("Warming", "..."), None, "train-worker-0: Warming: ..."),
+    "nothing-yet": (("ContainerCreating", ""), None, "waiting for 4 pods to start"),
+    "initializing": (("PodInitializing", ""), None, "waiting for 4 pods to start"),
+}
+
+
+@pytest.mark.parametrize(("trainer", "init", "cause"), NAMED.values(), ids=NAMED)
+def test_container_that_waits_is_named_in_its_kubelets_words(trainer, init, cause):
+    pod = a_pod(JOB).bound().with_address("10.0.0.1").waiting(*trainer)
+    if init:
+        pod.with_init_container("logs", waiting(*init))
+    wait = wait_of(view_of(JOB, pod))
+    assert wait.cause.startswith(cause)
+    assert "expected" not in wait.message
+
+
+OWN = 'configmap "train" not found'
+
+
+@pytest.mark.parametrize(
+    ("reason", "text", "is_made", "is_expected"),
+    [
+        pytest.param("CreateContainerConfigError", OWN, False, True, id="not-made-yet"),
+        pytest.param("CreateContainerConfigError", OWN, True, False, id="not-seen-by-its-node"),
+        pytest.param(
+            "CreateContainerConfigError", 'secret "s" not found', False, False, id="other"
+        ),
+        pytest.param("ContainerCreating", "", False, False, id="creating"),
+    ],
+)
+def test_only_the_wait_for_the_config_map_is_expected(reason, text, is_made, is_expected):
+    pod = a_pod(JOB).bound().with_address("10.0.0.1").waiting(reason, text)
+    maps = (a_config_map(),) if is_made else ()
+    assert (
+        "this is expected" in wait_of(view_of(JOB, pod, config_maps=maps)).message
+    ) == is_expected
+
+
+@pytest.mark.parametrize(
+    ("address", "seconds", "is_told", "looks_after"),
+    [
+        pytest.param("", 119, False, 1, id="not-yet"),
+        pytest.param("", 120, True, None, id="after-two-minutes"),
+        pytest.param("10.0.0.1", 9999, False, None, id="with-an-address"),
+    ],
+)
+def test_pod_that_gets_no_address_is_named(address, seconds, is_told, looks_after):
+    volumes = [{"name": "data", "nfs": {}}, {"name": "shm", "emptyDir": {}}]
+    job = a_job().with_workers(2, a_template(volumes=volumes)).build()
+    pod = a_pod(job).bound().with_address(address).waiting("ContainerCreating")
+    wait = wait_of(view_of(job, pod, seconds=seconds))
+    assert ("kubectl describe pod train-worker-0 -n default" in wait.next_step) == is_told
+    assert ("a volume (data)" in wait.cause) == is_told
+    assert wait.seconds == looks_after
+
+
+SILENT = {
+    "not-ready": ([("Ready", "False", "")], {}, True),
+    "not-ready-but-healthy": ([("Ready", "False", ""), ("ContainersReady", "True", "")], {}, True),
+    "unknown": ([], {"phase": "Unknown", "reason": "NodeLost"}, True),
+    "a-probe-fails": ([("Ready", "False", ""), ("ContainersReady", "False", "")], {}, False),
+    "a-gate-is-closed": ([("Ready", "False", "ReadinessGatesNotReady")], {}, False),
+    "ready": ([("Ready", "True", "")], {}, False),
+}
+
+
+@pytest.mark.parametrize(("conditions", "status", "is_lost"), SILENT.values(), ids=SILENT)
+def test_node_that_does_not_answer_is_told_and_ends_nothing(world, conditions, status, is_lost):
+    world.run(a_job().with_workers(2))
+
+    def edit(pod: Raw) -> None:
+        told = [{"type": t, "status": s, "reason": r} for t, s, r in conditions]
+        pod["status"] |= {"conditions": told, **status}
+
+    world.change("Pod", "train-worker-1", edit)
+    world.after(3600)
+    said = [each["message"] for each in world.status()["conditions"]]
+    events = [event.reason for event in world.told]
+    assert any("node-1 with train-worker-1 has not answered" in each for each in said) == is_lost
+    assert ("NodeLost" in events) == is_lost
+    assert events.count("NodeLost") <= 1
+    assert (world.phase(), world.status()["attempt"]) != ("Failed", 2)
+    world.kubelet.start("train-worker-1")
+    world.change("Pod", "train-worker-1", lambda pod: pod["status"].pop("conditions"))
+    world.settle()
+    assert (world.phase(), world.condition("Running")["reason"]) == ("Running", "AllPodsRunning")
 
 
 def test_wait_does_not_rewrite_itself(world):

@@ -64,6 +64,29 @@ def waits(reason: str, message: str = "") -> Hold:
     return wait_of(view_of(JOB, *pods, config_maps=(a_config_map(),)))
 
 
+def await_config_map(workers: int) -> Hold:
+    """What a job says whose first pod waits for its ConfigMap."""
+    job = a_job().with_workers(workers).build()
+    pod = a_pod(job).bound().with_address("10.0.0.1")
+    text = 'configmap "train" not found'
+    return wait_of(view_of(job, pod.waiting("CreateContainerConfigError", text)))
+
+
+def crashing() -> PodBuilder:
+    text = "back-off 10s restarting failed container=logs ..."
+    state = {"waiting": {"reason": "CrashLoopBackOff", "message": text}}
+    return a_pod(JOB).bound().with_init_container("logs", state)
+
+
+def mounting() -> Raw:
+    volumes = [{"name": "data", "nfs": {}}, {"name": "shm", "emptyDir": {}}]
+    return a_job().with_workers(4, a_template(volumes=volumes)).build()
+
+
+def on_lost_node() -> PodBuilder:
+    return a_pod(JOB).running().with_condition("Ready", "False")
+
+
 def unscheduled(message: str, **observed: Any) -> Hold:
     template = a_template()
     template["spec"]["containers"][0]["resources"] = GPU
@@ -186,7 +209,12 @@ SAID: dict[str, Callable[[], Hold]] = {
     ),
     "no scheduler": overlooked,
     "start": lambda: wait_of(view_of(JOB)),
-    "start of one": lambda: wait_of(view_of(a_job().with_workers(1))),
+    "rendezvous": lambda: await_config_map(4),
+    "rendezvous of one": lambda: await_config_map(1),
+    "back-off of a sidecar": lambda: wait_of(view_of(JOB, crashing())),
+    "no address": lambda: wait_of(view_of(mounting(), a_pod(JOB).bound(), seconds=120)),
+    "lost node": lambda: wait_of(view_of(JOB, on_lost_node())),
+    "slow runtime": lambda: waits("CreateContainerError", "context deadline exceeded"),
     "elastic start": lambda: wait_of(view_of(a_job().with_elastic_workers(2, 1, 3))),
     "partly placed": lambda: partly_placed(("Unschedulable", "Insufficient nvidia.com/gpu. ...")),
     "partly in a quota": lambda: partly_placed(refusals=(over_quota(),)),

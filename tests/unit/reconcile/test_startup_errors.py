@@ -53,6 +53,53 @@ GRACES = {
     "key": ("CreateContainerConfigError", "couldn't find key x in ConfigMap y", 60, "ConfigError"),
     "object": ("CreateContainerConfigError", 'secret "x" not found', 600, "ConfigError"),
     "container": ("CreateContainerError", "no command", 60, "ConfigError"),
+    "root": (
+        "CreateContainerConfigError",
+        "container has runAsNonRoot and image will run as root (pod: ...)",
+        60,
+        "ConfigError",
+    ),
+    "root-user": (
+        "CreateContainerConfigError",
+        "container's runAsUser breaks non-root policy (pod: ...)",
+        60,
+        "ConfigError",
+    ),
+    "no-program": (
+        "RunContainerError",
+        'OCI runtime create failed: runc create failed: unable to start container process: exec: "'
+        'trian": executable file not found in $PATH: unknown',
+        60,
+        "ConfigError",
+    ),
+    "no-path": (
+        "RunContainerError",
+        'unable to start container process: exec: "/x": stat /x: no such file or directory',
+        60,
+        "ConfigError",
+    ),
+    "hook": (
+        "RunContainerError",
+        'error running hook: exec: "nvidia-smi": executable file not found in $PATH',
+        600,
+        "ConfigError",
+    ),
+    "slow-disk": ("CreateContainerError", "context deadline exceeded", 600, "ConfigError"),
+    "reserved": ("CreateContainerError", "failed to reserve container name", 600, "ConfigError"),
+    "cache": ("CreateContainerConfigError", "failed to sync secret cache", 600, "ConfigError"),
+    "sub-path": (
+        "CreateContainerConfigError",
+        "failed to create subPath directory for volumeMount: no such file or directory",
+        600,
+        "ConfigError",
+    ),
+    "hook-of-a-container": ("PostStartHookError", "timed out", 600, "ConfigError"),
+    "unheard-of": ("WarpCoreOffline", "dilithium", 600, "ConfigError"),
+    "inspect": ("ImageInspectError", "context deadline exceeded", 600, "ImageError"),
+    "registry": ("RegistryUnavailable", "503", 600, "ImageError"),
+    "signature": ("SignatureValidationFailed", "no signature", 600, "ImageError"),
+    "volume-of-an-image": ("ImageVolumeMountFailed", "...", 600, "ImageError"),
+    "no-name-of-an-image": ("ErrImagePull", "invalid reference format", 60, "ImageError"),
 }
 
 
@@ -72,7 +119,12 @@ NORMAL_WAITS = {
     "creating": ("ContainerCreating", "", ()),
     "initializing": ("PodInitializing", "", ()),
     "back-off": ("CrashLoopBackOff", "", ()),
-    "no-config-map-yet": ("CreateContainerConfigError", 'secret "x" not found', ()),
+    "no-config-map-yet": ("CreateContainerConfigError", 'configmap "train" not found', ()),
+    "anothers-config-map": (
+        "CreateContainerConfigError",
+        "couldn't find key PADDLE_RENDEZVOUS_0123abcd_uid in ConfigMap default/train",
+        (),
+    ),
     "not-tried-since": (
         "CreateContainerConfigError",
         'configmap "train" not found',
@@ -85,6 +137,52 @@ NORMAL_WAITS = {
 def test_normal_waits_never_end_a_job(reason, message, maps):
     pod = a_pod(JOB).bound().waiting(reason, message)
     view = view_of(JOB, pod, seconds=100_000, config_maps=maps)
+    assert await_startup(view) is None
+
+
+OTHERS = {
+    "secret": 'secret "train" not found',
+    "config-map": 'configmap "settings" not found',
+    "similar-name": 'configmap "train-2" not found',
+    "key": "couldn't find key x in ConfigMap default/settings",
+}
+
+
+@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("maps", [(), (a_config_map(),)], ids=["no-map", "map"])
+def test_only_the_attempts_own_config_map_is_expected(text, maps):
+    pod = a_pod(JOB).bound().waiting("CreateContainerConfigError", text)
+    assert wait_of(view_of(JOB, pod, config_maps=maps)).reason == "ConfigError"
+
+
+def test_elastic_job_awaits_no_config_map_of_its_own():
+    job = a_job().with_elastic_workers(2, 1, 3).build()
+    text = 'configmap "train" not found'
+    pod = a_pod(job).bound().waiting("CreateContainerConfigError", text)
+    assert wait_of(view_of(job, pod)).reason == "ConfigError"
+
+
+@pytest.mark.parametrize("kind", ["with_init_container", "with_container"])
+def test_other_container_that_cannot_start_is_named(kind):
+    state = {"waiting": {"reason": "CreateContainerError", "message": "no device"}}
+    pod = getattr(a_pod(JOB).bound().waiting("PodInitializing"), kind)("logs", state)
+    wait = wait_of(view_of(JOB, pod))
+    assert (wait.reason, wait.seconds) == ("ConfigError", 600)
+    assert wait.cause == "train-worker-0 (logs): CreateContainerError: no device"
+
+
+def test_error_that_cannot_heal_is_told_before_one_that_can():
+    state = {"waiting": {"reason": "ErrImagePull", "message": "503"}}
+    pod = a_pod(JOB).bound().waiting("InvalidImageName", "no").with_init_container("logs", state)
+    wait = wait_of(view_of(JOB, pod))
+    assert (wait.seconds, wait.state) == (60, "InvalidImageName")
+
+
+@pytest.mark.parametrize("code", [None, 0], ids=["runs", "has-ended"])
+def test_sidecar_does_not_end_a_pod_whose_trainer_has_started(code):
+    state = {"waiting": {"reason": "InvalidImageName", "message": "no"}}
+    pod = a_pod(JOB).running() if code is None else a_pod(JOB).ended(code)
+    view = view_of(told("ImageError", CONFIG), pod.with_container("logs", state), seconds=60)
     assert await_startup(view) is None
 
 

@@ -1,0 +1,82 @@
+"""What a container waits for, in its kubelet's words: is it an error, and can it heal by itself?
+
+A kubelet tries again for ever. So only what cannot heal is listed, and what is normal. Any other
+state is an error that can heal, also one that nobody knows.
+
+The words are those of kubelet 1.36 (`kuberuntime`, `images/types.go`), cri-api's errors, runc and
+crun.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from api.objects import Raw
+from api.trainer import trainer_name, waiting_states
+from reconcile.model.hold import MAX_CAUSE_CHARACTERS
+from reconcile.model.pods import PodView
+from reconcile.model.view import View
+
+UNTRIED = frozenset({"", "ContainerCreating", "PodInitializing"})
+"""The states of a container that the kubelet has not tried to start."""
+NORMAL = UNTRIED | {"CrashLoopBackOff"}
+"""With them, the container has run and will run again, or waits for others."""
+PULL_BACKS_OFF = "ImagePullBackOff"
+_IMAGE = re.compile("Image|Pull|Registry|Signature")
+_HOPELESS_STATES = frozenset({"InvalidImageName", "ErrImageNeverPull"})
+_HOPELESS = re.compile(
+    "couldn't find key|non-existent (?:config|secret) key"
+    "|runAsNonRoot|non-root policy|invalid reference format"
+    r"|no command|executable file .*not found|container process.* exec: \"|exec format error"
+)
+_OF_THE_NODE = re.compile("hook")
+"""A hook of the runtime is a command, too, but the node's."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A container that waits: the kubelet's reason, `state`, and its message, `text`."""
+
+    container: str
+    state: str
+    text: str
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the kubelet has tried in vain to start the container."""
+        return self.state not in NORMAL
+
+    @property
+    def is_image(self) -> bool:
+        """Whether the node lacks the image."""
+        return bool(_IMAGE.search(self.state))
+
+    @property
+    def is_pull(self) -> bool:
+        """Whether the node cannot get the image from its registry."""
+        return "Pull" in self.state
+
+    @cached_property
+    def heals(self) -> bool:
+        """Whether the kubelet can succeed later, with the pod as it is."""
+        is_hopeless = _HOPELESS.search(self.text) and not _OF_THE_NODE.search(self.text)
+        return self.state not in _HOPELESS_STATES and not is_hopeless
+
+    @property
+    def lacks_object(self) -> bool:
+        """Whether an object that somebody can create is missing."""
+        return self.text.endswith("not found")
+
+
+def waits_of(pod: Raw) -> Iterator[Wait]:
+    """The containers of a pod that wait, init containers first."""
+    return (Wait(*each) for each in waiting_states(pod))
+
+
+def describe_wait(view: View, pod: PodView, wait: Wait) -> str:
+    """The pod, its container unless that is the trainer, and what its kubelet says of it."""
+    trainer = trainer_name(view.job.spec.roles[pod.role].pod_spec) if pod.role else ""
+    where = pod.name if wait.container == trainer else f"{pod.name} ({wait.container})"
+    said = f"{wait.state}: {wait.text}" if wait.text else wait.state
+    return f"{where}: {said}"[:MAX_CAUSE_CHARACTERS]
