@@ -88,6 +88,8 @@ JOB_LABELS: Final = (LABEL_QUEUE, LABEL_QUEUE_PRIORITY, LABEL_QUEUE_SECONDS, ANN
 """The labels of a job that a reconcile reads."""
 ANNOTATION_POD_SETS: Final = f"{GROUP}/pod-sets-sha256"
 """On a Workload: the digest of the job's roles and labels from which the Workload was made."""
+ANNOTATION_TEMPLATES: Final = f"{GROUP}/templates-sha256"
+"""On a Workload: the digest of the templates alone, from which its pod sets were made."""
 ANNOTATION_SUSPENDED: Final = f"{GROUP}/suspended"
 """On a Workload that is inactive because of spec.suspend: resuming the job activates it again."""
 

@@ -17,6 +17,7 @@ from api.constants import (
     ANNOTATION_RESTARTED_AT,
     ANNOTATION_STATIC_RENDEZVOUS,
     ANNOTATION_SUSPENDED,
+    ANNOTATION_TEMPLATES,
     ANNOTATION_WOKEN,
     JOB_LABELS,
     LABEL_ATTEMPT,
@@ -71,7 +72,7 @@ _POD_ANNOTATIONS = (ANNOTATION_GROUP_NAME, ANNOTATION_WOKEN)
 _TEMPLATE_METADATA = ("labels", "annotations", "finalizers")
 MAX_WORKLOAD_BYTES = 64 << 10
 """The most bytes kept of a Workload's admission and checks; they usually take a few hundred."""
-_WORKLOAD_ANNOTATIONS = (ANNOTATION_POD_SETS, ANNOTATION_SUSPENDED)
+_WORKLOAD_ANNOTATIONS = (ANNOTATION_POD_SETS, ANNOTATION_TEMPLATES, ANNOTATION_SUSPENDED)
 _WORKLOAD_SPEC = ("queueName", "active")
 _POD_SET = ("name", "count", "minCount")
 _ASSIGNMENT = ("name", "flavors", "count")

@@ -9,7 +9,7 @@ from reconcile.failure.incident import Incident
 from reconcile.failure.loss import forget_loss
 from reconcile.model.move import Move
 from reconcile.model.view import View
-from reconcile.model.workload import condition_named, is_set
+from reconcile.model.workload import condition_named, is_admitted, is_set
 
 
 def end_evicted(view: View) -> Move:
@@ -32,4 +32,6 @@ def _why(workload: Raw | None) -> str:
     told = condition_named(workload, "Evicted")
     if told.get("status") == "True":
         return f"{told.get('reason')}: {told.get('message')}"
+    if is_admitted(workload):
+        return "JobChanged: its quota is for other pods than those that it wants now"
     return "NotAdmitted: its Workload is not admitted"

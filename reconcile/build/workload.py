@@ -12,6 +12,7 @@ from api.constants import (
     ANNOTATION_POD_SETS,
     ANNOTATION_PREBUILT,
     ANNOTATION_SUSPENDED,
+    ANNOTATION_TEMPLATES,
     KUEUE_API_VERSION,
     LABEL_ATTEMPT,
     LABEL_INDEX,
@@ -25,7 +26,13 @@ from api.objects import Raw
 from reconcile.build.flavors import LEVELS, TOPOLOGY
 from reconcile.build.rendezvous import child_labels
 from reconcile.model.view import View
-from reconcile.model.workload import has_quota, is_admitted, is_set, priority_class_of
+from reconcile.model.workload import (
+    admitted_counts,
+    has_quota,
+    is_admitted,
+    is_set,
+    priority_class_of,
+)
 
 _ALPHABET = "0123456789"
 MAX_DIGITS = 18
@@ -41,21 +48,29 @@ def uses_kueue(view: View) -> bool:
 
 def is_queued(view: View) -> bool:
     """Whether the job still waits until Kueue allows its pods."""
-    return uses_kueue(view) and not is_admitted(view.workload)
+    return uses_kueue(view) and not may_run(view)
+
+
+def may_run(view: View) -> bool:
+    """Whether Kueue has admitted the job as it is now, so that its pods are allowed to exist."""
+    workload = view.workload
+    return workload is not None and is_admitted(workload) and not is_stale(view, workload)
 
 
 def is_stale(view: View, workload: Raw) -> bool:
     """Whether the Workload does not match what the job needs, and must be replaced.
 
-    A Workload with quota counts as matching, because Kueue lets nobody change it. But if pods that
-    succeeded in an earlier attempt gave back part of the quota, this attempt needs that part again.
+    Quota is for the pods that Kueue admitted, whatever the job has become since: while it was
+    suspended, or while Kueue was away. And if pods that succeeded in an earlier attempt gave back
+    part of the quota, this attempt needs that part again.
     """
     if is_set(workload, "Finished"):
         return view.job.is_ours  # perhaps the end of the manager's job is not copied yet
     if has_quota(workload):
         done = len(view.completed.get(Role.WORKER, ()))
         given = (workload.get("status") or {}).get("reclaimablePods") or ()
-        return view.job.is_ours and sum(each["count"] for each in given) > done
+        is_short = view.job.is_ours and sum(each["count"] for each in given) > done
+        return is_short or not _is_admitted_job(view, workload)
     return not is_of_job(view, workload)
 
 
@@ -64,6 +79,22 @@ def is_of_job(view: View, workload: Raw) -> bool:
     annotations = workload["metadata"].get("annotations") or {}
     is_same = annotations.get(ANNOTATION_POD_SETS) == _digest(view)
     return is_same and _counts(workload["spec"].get("podSets") or []) == _counts(_pod_sets(view))
+
+
+def _is_admitted_job(view: View, workload: Raw) -> bool:
+    """Whether quota is for the job's pods as they are now, apart from the labels of the job.
+
+    An elastic job wants at most the pods that were admitted: `limit_replicas`.
+    """
+    annotations = workload["metadata"].get("annotations") or {}
+    if ANNOTATION_TEMPLATES in annotations:
+        is_same = annotations[ANNOTATION_TEMPLATES] == view.templates_digest
+    else:  # an earlier release made it
+        is_same = annotations.get(ANNOTATION_POD_SETS) == _digest(view)
+    wanted = {str(role): spec.replicas for role, spec in view.job.spec.roles.items()}
+    admitted = admitted_counts(workload)
+    is_elastic = view.job.spec.is_elastic and wanted.keys() == admitted.keys()
+    return is_same and (is_elastic or wanted == admitted)
 
 
 def build_adoption(view: View) -> Raw:
@@ -77,7 +108,10 @@ def build_workload(view: View) -> Raw:
     labels = child_labels(view.job, view.attempt) | {LABEL_QUEUE_JOB: view.job.uid}
     del labels[LABEL_ATTEMPT]
     metadata = view.job.child_metadata(view.job.workload_name, labels)
-    metadata["annotations"] = {ANNOTATION_POD_SETS: _digest(view)}
+    metadata["annotations"] = {
+        ANNOTATION_POD_SETS: _digest(view),
+        ANNOTATION_TEMPLATES: view.templates_digest,
+    }
     if view.job.spec.suspend:
         metadata["annotations"][ANNOTATION_SUSPENDED] = "true"
     return {
@@ -106,16 +140,22 @@ def _build_spec(view: View) -> Raw:
 
 
 def _pod_sets(view: View) -> list[Raw]:
-    """A pod set per role, with the spec's own replicas, not those that an admission has allowed."""
+    """A pod set per role, with the spec's own replicas, not those that an admission has allowed.
+
+    Only elastic jobs can run with fewer pods, so only they have a minCount.
+    """
+    wanted = parse_job(view.observed.job).spec
     return [
         {
             "name": str(role),
             "count": spec.replicas,
-            **({"minCount": spec.least} if spec.least < spec.replicas else {}),
+            **(
+                {"minCount": spec.least} if wanted.is_elastic and spec.least < spec.replicas else {}
+            ),
             "template": _template(spec.template),
             "topologyRequest": _topology(spec.template),
         }
-        for role, spec in parse_job(view.observed.job).spec.roles.items()
+        for role, spec in wanted.roles.items()
     ]
 
 

@@ -7,12 +7,12 @@ from api.constants import KUEUE_API_VERSION, Reason
 from api.objects import Raw
 from reconcile.attempt.eviction import end_evicted
 from reconcile.build.flavors import assigned_flavors, find_conflict
-from reconcile.build.workload import is_stale, uses_kueue
+from reconcile.build.workload import may_run, uses_kueue
 from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, Stop
 from reconcile.model.move import Move, fail_job
 from reconcile.model.plan import Child
 from reconcile.model.view import View
-from reconcile.model.workload import condition_named, has_quota, is_admitted, priority_class_of
+from reconcile.model.workload import condition_named, has_quota, priority_class_of
 
 RETRY_SECONDS = 5.0
 """How often to retry: no watch shows a new class or flavor, or that Kueue is now installed."""
@@ -47,9 +47,9 @@ def await_quota(view: View) -> Move | Hold | None:
     if not uses_kueue(view):
         return None
     if not view.observed.workloads_served:
-        return None if view.pods else _unserved(view.observed.workloads_forbidden)
+        return _unserved(view.observed.workloads_forbidden) if view.missing else None
     workload = view.workload
-    if workload is not None and is_admitted(workload) and not is_stale(view, workload):
+    if may_run(view):
         return _await_flavors(view) if view.missing else None
     if view.pods:
         return end_evicted(view)

@@ -35,11 +35,13 @@ Workload removes it.
 
 
 def workload_deletes(view: View) -> tuple[Delete, ...]:
-    """Surplus Workloads, and when no pod is left, the job's own if it no longer fits the job."""
+    """When no pod is left, surplus Workloads, and the job's own if it no longer fits the job."""
+    if view.observed.pods:
+        return ()  # their quota goes with a Workload, of whatever name
     own = view.job.workload_name
     others = tuple(each for each in view.observed.workloads if name_of(each) != own)
     workload = view.workload
-    if workload is None or view.observed.pods:
+    if workload is None:
         return deletes_of(others)
     is_wrong = not uses_kueue(view) or is_stale(view, workload)
     return deletes_of((*others, workload) if is_wrong else others)

@@ -1,5 +1,7 @@
 """Everything that a pass derives from its observation: computed once, read by every step."""
 
+import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -135,6 +137,12 @@ class View:
     def workload(self) -> Raw | None:
         """The job's own Workload, if it exists and is not being deleted."""
         return find_workload(self.job, self.observed.workloads)
+
+    @cached_property
+    def templates_digest(self) -> str:
+        """The digest of the roles' templates, as the user wrote them."""
+        templates = {role: spec.template for role, spec in self.job.spec.roles.items()}
+        return hashlib.sha256(json.dumps(templates, sort_keys=True).encode()).hexdigest()
 
     @cached_property
     def config_map_name(self) -> str:

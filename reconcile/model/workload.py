@@ -43,6 +43,19 @@ def is_admitted(workload: Raw | None) -> bool:
     return is_set(workload, "Admitted") and has_quota(workload) and not is_over
 
 
+def admitted_counts(workload: Raw) -> dict[str, int]:
+    """The pods that Kueue has admitted, by role; without an admission, those that were asked for.
+
+    Kueue says that an assignment without a count is for all pods of its pod set.
+    """
+    sets = workload["spec"].get("podSets") or ()
+    asked = {each.get("name", ""): each.get("count", 0) for each in sets}
+    admission = (workload.get("status") or {}).get("admission")
+    assigned = admission.get("podSetAssignments") or () if admission else sets
+    counts = {each.get("name", ""): each.get("count") for each in assigned}
+    return {name: asked.get(name, 0) if n is None else n for name, n in counts.items()}
+
+
 def assignment_of(workload: Raw | None, role: Role) -> Raw:
     """The assignment of Kueue for a role's pods; empty without an admission."""
     admission = ((workload or {}).get("status") or {}).get("admission") or {}
@@ -62,11 +75,11 @@ def places_pods(workload: Raw | None, role: Role) -> bool:
 
 def limit_replicas(job: PaddleJob, workload: Raw) -> PaddleJob:
     """The job with no more replicas of an elastic role than Kueue has admitted."""
-    if not job.spec.is_elastic:
+    if not job.spec.is_elastic or not has_quota(workload):
         return job
-    roles = dict(job.spec.roles)
+    roles, admitted = dict(job.spec.roles), admitted_counts(workload)
     for role, spec in roles.items():
-        count = assignment_of(workload, role).get("count", spec.replicas)
+        count = admitted.get(role, spec.replicas)
         roles[role] = replace(spec, replicas=min(spec.replicas, count))
     return replace(job, spec=replace(job.spec, roles=roles))
 

@@ -1,5 +1,6 @@
 """What must hold at every moment of a job's life, whatever happens to it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -9,6 +10,7 @@ from api.constants import (
     LABEL_ATTEMPT,
     LABEL_INDEX,
     LABEL_JOB_UID,
+    LABEL_QUEUE,
     LABEL_ROLE,
     Role,
 )
@@ -50,8 +52,8 @@ class Invariants:
     _pods: set[str] = field(default_factory=set)
     _lives: dict[str, Raw] = field(default_factory=dict)
     """By name, the last version of each pod of ours that is there."""
-    _is_queued: bool = False
-    _has_quota: bool = False
+    _workload: Raw | None = None
+    """The Workload while it has quota."""
     _addresses: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     """By job UID and attempt, every address that its pods had."""
 
@@ -93,13 +95,28 @@ class Invariants:
 
     def _check_quota(self, change: Change) -> None:
         """Kueue gives nobody else the quota that pods of the job still use."""
-        kind, obj = change.place[0], change.obj
-        if kind == "Workload":
-            self._has_quota = obj is not None and _is_true(obj.get("status") or {}, "QuotaReserved")
-            assert self._has_quota or not self._is_queued or not self._lives, "quota was given back"
-            self._is_queued = True
-        if kind == "Pod" and self._is_queued and obj is not None and not is_deleting(obj):
-            assert self._has_quota, "a pod was made without quota"
+        if change.place[0] != "Workload":
+            return
+        before, obj = self._workload, change.obj
+        has_quota = obj is not None and _is_true(obj.get("status") or {}, "QuotaReserved")
+        self._workload = obj if has_quota else None
+        assert has_quota or not before or not self._lives, "quota was given back"
+
+    def _check_admission(self, pod: Raw, job: Raw) -> None:
+        """No role of a queued job has more pods than were admitted, or others."""
+        if self._workload is None:
+            assert LABEL_QUEUE not in labels_of(job), "a pod was made without quota"
+            return
+        role, status = labels_of(pod)[LABEL_ROLE], self._workload["status"]
+        admitted = _count_of(role, status["admission"]["podSetAssignments"])
+        admitted -= _count_of(role, status.get("reclaimablePods") or ())
+        pods = [each for each in self._lives.values() if labels_of(each)[LABEL_ROLE] == role]
+        live = [each for each in pods if each.get("status", {}).get("phase") not in TERMINAL_POD]
+        assert len(live) <= admitted, f"{len(live)} pods of {role}, and {admitted} were admitted"
+        pod_sets = self._workload["spec"]["podSets"]
+        template = next(each["template"] for each in pod_sets if each["name"] == role)
+        is_same = template["spec"].get("nodeSelector") == pod["spec"].get("nodeSelector")
+        assert is_same, "a pod was made from another template than the one that was admitted"
 
     def _note_address(self, obj: Raw) -> None:
         address = str((obj.get("status") or {}).get("podIP") or "")
@@ -146,6 +163,7 @@ class Invariants:
         assert not _is_true(status, "Suspended"), "a pod was made while suspended"
         attempt = int(labels_of(pod)[LABEL_ATTEMPT])
         assert attempt == status.get("attempt", attempt), "a pod was made for an ended attempt"
+        self._check_admission(pod, job)
 
     def _check_told(self, pod: Raw, told: Raw) -> None:
         """A trainer began with the addresses of its own attempt."""
@@ -232,6 +250,10 @@ def _check_cleaned(job: Raw, status: Raw, pods: list[Raw]) -> None:
         assert not pods, "pods stay that the policy does not keep"
     elif is_failed and policy != "Never":
         assert not [p for p in pods if p["status"]["phase"] not in TERMINAL_POD]
+
+
+def _count_of(role: str, counts: Iterable[Raw]) -> int:
+    return sum(each["count"] for each in counts if each["name"] == role)
 
 
 def _is_healthy(pod: Raw) -> bool:

@@ -4,12 +4,13 @@ A step is plain data, `{"do": "end", "pod": "train-worker-0", "code": 1}`, so th
 be kept and played again. A step that does not apply, as on a pod that is not there, does nothing.
 """
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from api.constants import LABEL_QUEUE
-from api.objects import Raw, controller_of, is_deleting, uid_of
+from api.objects import Raw, controller_of, is_deleting, labels_of, uid_of
 from reconcile.model.plan import Settings
 from tests.faults.invariants import UNCHARGED_CODES, Invariants, check_deadline, check_end
 from tests.memory.builders import JobBuilder, a_job
@@ -74,8 +75,27 @@ class Scenario:
         if "limits" in worker and worker["requests"] <= replicas <= worker["limits"]:
             self.world.edit_spec(worker=worker | {"replicas": replicas})
 
+    def do_reshape(self, replicas: int, zone: str) -> None:
+        """Other pods for a job that is suspended and has none, and it goes on: all in one patch."""
+        job = self.world.job()
+        if job["spec"].get("suspend") and self.world.phase() in ("", "Suspended"):
+            worker = deepcopy(job["spec"]["worker"]) | {"replicas": replicas}
+            worker["template"]["spec"]["nodeSelector"] = {"zone": zone}
+            if replicas <= worker.get("limits", replicas) and replicas >= worker.get("requests", 0):
+                self.world.edit_spec(worker=worker, suspend=False)
+
+    def do_relabel(self, queue: str) -> None:
+        """Another queue, or none, for a job that has one."""
+        if LABEL_QUEUE in labels_of(self.world.job()):
+            labels = {LABEL_QUEUE: queue} if queue else {}
+            self.world.change(
+                "PaddleJob", "train", lambda job: job["metadata"].update(labels=labels)
+            )
+
     def do_recreate(self) -> None:
         """Delete the job and create it again; the collector comes round to the children later."""
+        if self.kueue is not None:
+            return  # quota goes with the job, before its pods do
         uid = f"{self.world.version:08x}-later-uid"
         self.world.forget("PaddleJob", "train")
         self.invariants.chargeable = 0
@@ -124,6 +144,15 @@ class Scenario:
         """Kueue wants the quota back, for a job of higher priority."""
         if self.kueue and self.world.names(WORKLOAD) and self.kueue.holds_quota:
             self.kueue.evict()
+
+    def do_kueue_leaves(self) -> None:
+        """Kueue is down: it admits nothing, and takes nothing back."""
+        if self.kueue:
+            self.kueue.is_away = True
+
+    def do_kueue_returns(self) -> None:
+        if self.kueue:
+            self.kueue.is_away = False
 
     def do_pull(self, name: str) -> None:
         """The image of the pod of this name takes long to come."""
@@ -232,6 +261,7 @@ class Scenario:
         self.do_retreat()
         self.do_make_room()
         self.do_pulled()
+        self.do_kueue_returns()
         if self.world.job()["spec"].get("suspend"):
             self.do_edit(suspend=False)
         self._move_pods()

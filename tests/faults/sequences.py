@@ -33,6 +33,7 @@ FIELDS: dict[str, Sequence[Any]] = {
     "suspend": (True,),
     "activeDeadlineSeconds": (100, 5000),
     "startingDeadlineSeconds": (5000,),
+    "queue": ("q",),
 }
 """What a spec may have instead or besides; each is drawn one time in three."""
 KINDS = sorted(RESOURCES)
@@ -79,6 +80,11 @@ IN_MEMORY: Draws = (
     ("revoke", {}),
     ("fault", {"writes": [list(each) for each in product(WRITES, repeat=3)]}),
     ("pass-time", {"seconds": (60, 200)}),
+    ("preempt", {}),
+    ("kueue-leaves", {}),
+    ("kueue-returns", {}),
+    ("reshape", {"replicas": (1, 2, 3), "zone": ("a", "b")}),
+    ("relabel", {"queue": ("other", "")}),
 )
 
 

@@ -15,6 +15,7 @@ class Kueue:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self.is_away = False
         world.workloads_served = True
 
     @property
@@ -62,13 +63,18 @@ class Kueue:
         self.tell(Evicted=("True", reason, "for a job of higher priority"))
 
     def schedule(self) -> None:
-        """Admit the Workload once it has no quota and wants some: there is room."""
-        for name in self._world.names(WORKLOAD):
+        """Admit the Workload once it has no quota and wants some, for there is room.
+
+        One that is inactive is evicted. A Kueue that is away does neither.
+        """
+        for name in [] if self.is_away else self._world.names(WORKLOAD):
             workload = self._world.get(WORKLOAD, name)
             is_over = condition_of(workload, "Finished") is not None
             is_active = workload["spec"].get("active", True)
             if is_active and not (is_over or self.holds_quota):
                 self.admit()
+            elif not is_active and self.holds_quota and self.condition("Evicted") != "True":
+                self.evict("Deactivated")
 
     @property
     def holds_quota(self) -> bool:

@@ -16,18 +16,24 @@ from tests.live.pdj import assert_explained
 
 CRD = Path(__file__).parents[2] / "live" / "crds" / "kueue-workload.yaml"
 API = "/apis/kueue.x-k8s.io/v1beta2"
+ADMITTED = {"QuotaReserved": ("True", "Reserved"), "Admitted": ("True", "Admitted")}
+
+
+@pytest.fixture(scope="module")
+def granted(unattended: Cluster) -> Cluster:
+    grant_queues(unattended)
+    return unattended
 
 
 @pytest.fixture
-def lab(unattended: Cluster) -> Iterator[Lab]:
+def lab(granted: Cluster) -> Iterator[Lab]:
     """An operator with the flag and its rights; no Kueue yet."""
-    grant_queues(unattended)
     with (
-        new_namespace(unattended) as namespace,
-        operator_beside(unattended, namespace, "--kueue"),
+        new_namespace(granted) as namespace,
+        operator_beside(granted, namespace, "--kueue"),
     ):
-        yield Lab(unattended, namespace)
-        unattended.kubectl("delete", "-f", str(CRD))
+        yield Lab(granted, namespace)
+        granted.kubectl("delete", "-f", str(CRD))
 
 
 def tell(lab: Lab, conditions: dict[str, tuple[str, str]], **status: Any) -> None:
@@ -47,23 +53,55 @@ def tell(lab: Lab, conditions: dict[str, tuple[str, str]], **status: Any) -> Non
     lab.patch(API, path, status={"conditions": told, **status})
 
 
-@pytest.mark.timeout(300)
-def test_job_is_held_admitted_and_evicted(lab: Lab) -> None:
+def submit(lab: Lab) -> None:
+    """A job of two workers in a queue."""
     job = paddle_job("train", {"worker": (2, shell("sleep 3600"))})
     job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
     lab.submit(job)
+
+
+def admit(lab: Lab, workers: int) -> None:
+    assigned = {"podSetAssignments": [{"name": "worker", "count": workers}]}
+    tell(lab, ADMITTED, admission=assigned)
+
+
+@pytest.mark.timeout(300)
+def test_job_is_held_admitted_and_evicted(lab: Lab) -> None:
+    submit(lab)
     assert_explained(lab, "train", Reason.QUEUE_UNAVAILABLE)
     install(lab.cluster, CRD)
     lab.wait(lambda: lab.items(API, "workloads"), "a Workload", 100)
     tell(lab, {"QuotaReserved": ("False", "WaitingForQuota")})
     assert_explained(lab, "train", Reason.QUEUED, kueues="WaitingForQuota")
     assert lab.pods("train") == []
-    assigned = {"podSetAssignments": [{"name": "worker", "count": 2}]}
-    admitted = {"QuotaReserved": ("True", "Reserved"), "Admitted": ("True", "Admitted")}
-    tell(lab, admitted, admission=assigned)
+    admit(lab, 2)
     lab.wait_phase("train", "Running")
-    tell(lab, admitted | {"Evicted": ("True", "Preempted")})
+    tell(lab, ADMITTED | {"Evicted": ("True", "Preempted")})
     assert_explained(lab, "train", Reason.EVICTED, kueues="Preempted")
     lab.wait(lambda: "admission" not in lab.items(API, "workloads")[0]["status"], "quota is back")
     assert lab.pods("train") == []
     assert_explained(lab, "train", Reason.QUEUED, kueues="PendingEvaluation")
+
+
+@pytest.mark.timeout(300)
+def test_job_that_comes_back_larger_is_queued_anew(lab: Lab) -> None:
+    """Kueue never says that the quota of the suspended job is to be given back."""
+    install(lab.cluster, CRD)
+    submit(lab)
+    lab.wait(lambda: lab.items(API, "workloads"), "a Workload", 100)
+    admit(lab, 2)
+    lab.wait_phase("train", "Running")
+    lab.kubectl("patch", "pdj", "train", "--type=merge", '--patch={"spec": {"suspend": true}}')
+    lab.wait_phase("train", "Suspended")
+    larger = '--patch={"spec": {"suspend": false, "worker": {"replicas": 5}}}'
+    lab.kubectl("patch", "pdj", "train", "--type=merge", larger)
+
+    def is_asked_for() -> bool:
+        counts = [each["spec"]["podSets"][0]["count"] for each in lab.items(API, "workloads")]
+        return counts == [5]
+
+    lab.wait(is_asked_for, "a Workload for five pods")
+    assert lab.pods("train") == []
+    admit(lab, 5)
+    lab.wait_phase("train", "Running")
+    assert len(lab.pods("train")) == 5

@@ -290,6 +290,24 @@ def test_jobs_run_on_while_kueue_is_away(kueue: Kueue, lab: Lab) -> None:
     assert lab.status("runs")["attempt"] == 2
 
 
+def test_job_that_comes_back_larger_while_kueue_is_away_is_queued(kueue: Kueue, lab: Lab) -> None:
+    submit(lab, flavor(), *queue(lab, "larger", 2))
+    submit(lab, queued("grows", "larger"))
+    lab.wait_phase("grows", "Running")
+    kueue.cluster.stop(NAME)
+    patch(lab, "pdj", "grows", suspend=True)
+    lab.wait_phase("grows", "Suspended")
+    patch(lab, "pdj", "grows", suspend=False, worker={"replicas": 3})
+    lab.wait(lambda: not has_quota(lab, "grows"), "its quota is given back")
+    assert not lab.pods("grows")
+    kueue.start()
+    lab.wait(is_queued(lab, "grows"), "three pods do not fit")
+    quota = queue(lab, "larger", 3)[0]["spec"]["resourceGroups"]
+    patch(lab, "clusterqueue", "larger", resourceGroups=quota)
+    lab.wait_phase("grows", "Running")
+    assert len(lab.pods("grows")) == 3
+
+
 @pytest.mark.skipif(
     CERTIFICATES.exists() or not os.access("/", os.W_OK),
     reason=f"Kueue keeps certificates in {CERTIFICATES}, which is there or cannot be made",
