@@ -31,6 +31,11 @@ RESTART_POLICY_MESSAGE = (
     "must be Never (as when unset) or OnFailure: with Always a trainer that has finished would "
     "start again"
 )
+CONTAINER_RESTART_MESSAGE = (
+    "the trainer's container must leave out restartPolicy and restartPolicyRules, as the pod's "
+    "restartPolicy says whether it starts again in place; and no rule may restart the whole pod: "
+    "the operator does that"
+)
 ELASTIC_ROLES_MESSAGE = "an elastic job has workers only: spec.elastic needs ps and heter unset"
 ELASTIC_STALL_MESSAGE = (
     "stallPolicy.of must be Output in an elastic job: its launchers form new groups between steps"

@@ -97,6 +97,18 @@ class JobSpec:
         return set(self.roles) == {Role.WORKER} and not self.is_elastic
 
     @property
+    def host_roles(self) -> frozenset[Role]:
+        """The roles whose pods are on their nodes' network and need ports of their own.
+
+        That is `intranet: Host`, or hostNetwork in a template. With the latter, one pod alone needs
+        none, as no other pod of the job has its address.
+        """
+        if self.intranet is Intranet.HOST:
+            return frozenset(self.roles)
+        found = {role for role, spec in self.roles.items() if spec.pod_spec.get("hostNetwork")}
+        return frozenset(found if sum(self.roles[role].most for role in found) > 1 else ())
+
+    @property
     def least_replicas(self) -> int:
         """The fewest pods with which the job works, over all roles."""
         if not self.is_elastic:

@@ -83,6 +83,20 @@ def _check_role(path: str, role: RoleSpec) -> Errors:
         yield FieldError(f"{path}.template.spec.containers", "must hold at least one container")
     if role.pod_spec.get("restartPolicy") == "Always":
         yield FieldError(f"{path}.template.spec.restartPolicy", rules.RESTART_POLICY_MESSAGE)
+    yield from _check_container_restarts(f"{path}.template.spec", role.pod_spec)
+
+
+def _check_container_restarts(path: str, pod: Raw) -> Errors:
+    """Kubelets would start the trainer again (KEP-5307) after ends that the operator answers."""
+    trainer, usual = trainer_of(pod), pod.get("restartPolicy") or "Never"
+    for part in ("initContainers", "containers"):
+        for at, container in enumerate(pod.get(part) or ()):
+            asked = container.get("restartPolicyRules") or ()
+            restarts_pod = any(rule.get("action") != "Restart" for rule in asked)
+            is_own = asked or (container.get("restartPolicy") or usual) != usual
+            if restarts_pod or (container is trainer and is_own):
+                field = "restartPolicyRules" if asked else "restartPolicy"
+                yield FieldError(f"{path}.{part}[{at}].{field}", rules.CONTAINER_RESTART_MESSAGE)
 
 
 def _check_fields(raw: Raw, spec: JobSpec) -> Errors:

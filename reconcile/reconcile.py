@@ -25,6 +25,8 @@ from reconcile.attempt.stalled import answer_stall, count_stall
 from reconcile.attempt.suspend import find_suspension
 from reconcile.attempt.validation import find_invalid_spec
 from reconcile.build.environment import overridden_variables
+from reconcile.build.gang import find_gang
+from reconcile.build.templates import replaced_fields
 from reconcile.children.children import change_children
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.children.gang_hold import await_gang
@@ -341,6 +343,10 @@ def _first_events(view: View, status: JobStatus, now_runs: bool) -> list[EmitEve
     if overridden:
         names = ", ".join(overridden)
         message = f"the operator sets these variables and drops the template's values: {names}"
+        events.append(EmitEvent("Warning", Reason.OWNED_VARIABLE, message))
+    fields = [] if status.is_terminal else replaced_fields(view, find_gang(view))
+    if fields:
+        message = f"the operator sets these fields and drops the template's: {', '.join(fields)}"
         events.append(EmitEvent("Warning", Reason.OWNED_VARIABLE, message))
     return events
 

@@ -8,7 +8,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from api.constants import Intranet
+from api.constants import Intranet, Role
+from api.objects import Raw
 from api.ownership import Key
 from controller.cache.store import Store, key_of
 from controller.client.resources import PADDLE_JOB
@@ -16,7 +17,7 @@ from reconcile.model.plan import Observed, Plan
 
 
 class PortRanges:
-    """The ranges that jobs of `intranet: Host` were given, under one lock."""
+    """The ranges that jobs on the host's network were given, under one lock."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -28,12 +29,12 @@ class PortRanges:
     def decide(self, observed: Observed, decide: Callable[[Observed], Plan]) -> Plan:
         """Call `decide` and return its plan.
 
-        If the job has `intranet: Host`, `decide` also gets the ports of all other jobs, and the
+        If the job is on the host's network, `decide` also gets the ports of all other jobs, and the
         ports that the plan gives are remembered.
         """
         key = key_of(observed.job)
         with self._lock:
-            if observed.job["spec"].get("intranet") != Intranet.HOST:
+            if not _needs_ports(observed.job["spec"]):
                 self._given.pop(key, None)
             else:
                 plan = decide(self._with_taken(key, observed))
@@ -57,3 +58,10 @@ class PortRanges:
         return replace(
             observed, taken_host_ports=frozenset(taken), namespace_host_ports=in_namespace
         )
+
+
+def _needs_ports(spec: Raw) -> bool:
+    """Whether pods of the job are perhaps on the host's network, as `JobSpec.host_roles` says."""
+    templates = ((spec.get(role) or {}).get("template") or {} for role in Role)
+    on_host = any((template.get("spec") or {}).get("hostNetwork") for template in templates)
+    return on_host or spec.get("intranet") == Intranet.HOST

@@ -15,6 +15,7 @@ from typing import Any
 from api import rules
 from api.constants import API_VERSION, KIND, PLURAL
 from api.objects import Raw
+from api.rules import CONTAINER_RESTART_MESSAGE
 from api.schema import job_schema
 from api.validation import CONTAINER_MESSAGE, PORT_MESSAGE, SAME_PORT_MESSAGE, validate_job
 from pdj.documents.containers import check_containers
@@ -29,7 +30,9 @@ GENERATED = "xxxxx"
 """Stands for the characters that the API server appends to generateName."""
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?\Z")
-_OPERATORS_OWN = frozenset({PORT_MESSAGE, SAME_PORT_MESSAGE, CONTAINER_MESSAGE})
+_OPERATORS_OWN = frozenset(
+    {PORT_MESSAGE, SAME_PORT_MESSAGE, CONTAINER_MESSAGE, CONTAINER_RESTART_MESSAGE}
+)
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _METADATA: dict[str, type] = {
     "name": str,

@@ -340,7 +340,9 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.OWNED_VARIABLE: Text(
-        "模板设置了由 operator 自己设置的变量；模板中的值被丢弃。", "从模板中去掉该变量。", Who.USER
+        "模板设置了由 operator 自己设置的变量或字段；模板中的值被丢弃。",
+        "从模板中去掉该变量或字段。",
+        Who.USER,
     ),
     Reason.FORCE_DELETED: Text(
         "失联节点上的 Pod 已被直接删除，没有等待节点。",

@@ -387,9 +387,9 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.OWNED_VARIABLE: Text(
-        "The template sets a variable that the operator sets itself; the template's value is "
+        "The template sets a variable or field that the operator sets itself; its value is "
         "dropped.",
-        "Remove the variable from the template.",
+        "Remove the variable or field from the template.",
         Who.USER,
     ),
     Reason.FORCE_DELETED: Text(

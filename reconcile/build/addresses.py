@@ -1,19 +1,18 @@
 """The address and port of each pod, depending on `intranet`.
 
 PodIP: the pod's IP. Service: the name of its Service with the namespace, because PaddlePaddle's
-launcher ignores a POD_IP without a dot. Host: the node's IP and the pod's own port range.
+launcher ignores a POD_IP without a dot. Host: the node's IP. Pods on the host's network, whatever
+`intranet` says, have port ranges of their own.
 """
 
-from api.constants import PORT, Intranet, Role
+from api.constants import Intranet, Role
 from api.job import pod_name
 from reconcile.model.view import View
 
 
 def port_of(view: View, name: str) -> int:
     """The first port of the pod with this name."""
-    if view.job.spec.intranet is Intranet.HOST:
-        return view.job.status.host_ports.get(name, PORT)
-    return view.port
+    return view.job.status.host_ports.get(name, view.port)
 
 
 def host_of(view: View, name: str) -> str:

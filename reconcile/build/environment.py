@@ -50,7 +50,7 @@ def owned_variables(view: View) -> frozenset[str]:
     if view.job.spec.is_elastic:
         owned |= ELASTIC_VARIABLES
     # A template can set the port, unless each pod has ports of its own.
-    return owned if view.job.spec.intranet is Intranet.HOST else owned - {PORT_VARIABLE}
+    return owned if view.host_roles else owned - {PORT_VARIABLE}
 
 
 def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
@@ -109,7 +109,7 @@ def _address_env(view: View, name: str) -> list[Raw]:
         _literal("PADDLE_CURRENT_IP", "$(POD_IP)"),
         _literal("PADDLE_CURRENT_ENDPOINT", format_endpoint("$(POD_IP)", port)),
     ]
-    if view.job.spec.intranet is Intranet.HOST:
+    if view.wanted[name][0] in view.host_roles:
         env.append(_literal(PORT_VARIABLE, str(port)))
     return env
 

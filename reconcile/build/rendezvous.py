@@ -16,7 +16,6 @@ from api.constants import (
     MANAGED_BY,
     MAX_ENV_VALUE_BYTES,
     PORTS_PER_POD,
-    Intranet,
     Role,
 )
 from api.job import PaddleJob
@@ -174,8 +173,7 @@ def has_static_rendezvous(view: View) -> bool:
     processes = count_processes(trainer_of(worker.pod_spec))
     return (
         view.job.static_rendezvous
-        and spec.intranet is not Intranet.HOST
-        and not worker.pod_spec.get("hostNetwork")
+        and Role.WORKER not in spec.host_roles
         and processes is not None
         and processes <= PORTS_PER_POD
         and not any(":" in host for host in hosts_of(view, Role.WORKER))

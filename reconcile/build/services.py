@@ -21,6 +21,7 @@ def build_service(view: View, name: str) -> Raw:
         "metadata": view.job.child_metadata(name, labels),
         "spec": {
             "clusterIP": "None",
+            "ipFamilyPolicy": "PreferDualStack",  # PaddlePaddle's launchers listen on IPv4 alone
             "publishNotReadyAddresses": True,
             "selector": {LABEL_RES_NAME: name, LABEL_JOB_UID: view.job.uid},
             "ports": [

@@ -6,6 +6,7 @@ admission, restartPolicy and terminationMessagePolicy if they are unset, affinit
 asks for it, and the trainer container's environment.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from api.constants import (
@@ -35,6 +36,9 @@ from reconcile.build.rendezvous import child_labels
 from reconcile.model.view import View
 
 HOSTNAME_KEY = "kubernetes.io/hostname"
+APP_PREFIX = "app.kubernetes.io/"
+"""The recommended labels, which tools of the user read: a template's own stay."""
+NAME_FIELD = "metadata.name"
 AVOID_NODES_WEIGHT = 100
 MESSAGE_POLICY = "FallbackToLogsOnError"
 """With this policy, the failure record has the last lines of the log."""
@@ -45,7 +49,9 @@ def build_pod(view: View, name: str, gang: Gang | None) -> Raw:
     role, index = view.wanted[name]
     metadata = view.job.spec.roles[role].template.get("metadata") or {}
     placed = placed_metadata(view, role, "labels")
-    labels = (metadata.get("labels") or {}) | placed | _labels(view, name, role, index)
+    wanted = metadata.get("labels") or {}
+    kept = {key: text for key, text in wanted.items() if key.startswith(APP_PREFIX)}
+    labels = wanted | placed | _labels(view, name, role, index) | kept
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -60,6 +66,35 @@ def build_pod(view: View, name: str, gang: Gang | None) -> Raw:
         },
         "spec": _pod_spec(view, name, role, index, gang),
     }
+
+
+def replaced_fields(view: View, gang: Gang | None) -> list[str]:
+    """The fields of templates, other than variables, whose values the operator replaces."""
+    found: list[str] = []
+    for name, (role, index) in view.wanted.items():
+        if index == 0:
+            template, pod = view.job.spec.roles[role].template, build_pod(view, name, gang)
+            wanted, built = template.get("metadata") or {}, pod["metadata"]
+            for part in ("labels", "annotations"):
+                found += _replaced(wanted.get(part), built[part], f"{role}: metadata.{part}")
+            found += _replaced(template.get("spec"), pod["spec"], f"{role}: spec")
+    return found
+
+
+def _replaced(wanted: Any, built: Any, path: str) -> Iterator[str]:
+    """The paths of the values that a template sets and the pod does not have."""
+    if isinstance(wanted, dict) and isinstance(built, dict):
+        for key, value in wanted.items():
+            if key != "env":
+                yield from _replaced(value, built.get(key), f"{path}.{key}")
+    elif isinstance(wanted, list) and isinstance(built, list):
+        named = {each.get("name"): each for each in built if isinstance(each, dict)}
+        for each in wanted:
+            if each not in built:
+                name = each.get("name") if isinstance(each, dict) else each
+                yield from _replaced(each, named.get(name), f"{path}[{name}]")
+    elif wanted not in (None, "", [], {}, built):
+        yield path
 
 
 def _labels(view: View, name: str, role: Role, index: int) -> dict[str, str]:
@@ -134,7 +169,7 @@ def _with_rendezvous(view: View, container: Raw, name: str, role: Role, index: i
         "env": merge_env(view, env, container.get("env") or []),
         "envFrom": [*(container.get("envFrom") or ()), *build_env_from(view)],
     }
-    if view.job.spec.intranet is Intranet.HOST:
+    if role in view.host_roles:
         port = port_of(view, name)
         own = {"name": "paddle", "containerPort": port, "hostPort": port, "protocol": "TCP"}
         others = (p for p in container.get("ports") or () if p.get("name") != "paddle")
@@ -144,12 +179,13 @@ def _with_rendezvous(view: View, container: Raw, name: str, role: Role, index: i
 
 def _affinity(view: View, template: Raw, role: Role) -> Raw:
     affinity = dict(template)
-    if view.job.spec.intranet is Intranet.HOST and view.job.spec.mode is Mode.COLLECTIVE:
+    if role in view.host_roles and view.job.spec.mode is Mode.COLLECTIVE:
         rule = "requiredDuringSchedulingIgnoredDuringExecution"
         affinity = _append(affinity, "podAntiAffinity", rule, _one_per_host(view, role))
     if nodes := view.job.status.avoid_nodes:
-        others = {"key": HOSTNAME_KEY, "operator": "NotIn", "values": list(nodes)}
-        term = {"weight": AVOID_NODES_WEIGHT, "preference": {"matchExpressions": [others]}}
+        # A node's label of its host name can differ. The API server takes one value a field.
+        others = [{"key": NAME_FIELD, "operator": "NotIn", "values": [node]} for node in nodes]
+        term = {"weight": AVOID_NODES_WEIGHT, "preference": {"matchFields": others}}
         rule = "preferredDuringSchedulingIgnoredDuringExecution"
         affinity = _append(affinity, "nodeAffinity", rule, term)
     return affinity

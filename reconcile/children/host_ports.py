@@ -1,4 +1,4 @@
-"""Port ranges for `intranet: Host`, one per pod, written to status right before pods are created.
+"""Port ranges for pods on the host's network, written to status right before pods are created.
 
 A job returns its ranges when it is suspended and when an attempt ends. While creates are refused,
 it returns those of missing pods, unless its ConfigMap has published them. The jobs of a namespace
@@ -26,22 +26,24 @@ PORTS_RETRY_SECONDS = 30.0
 
 def allocate_ports(view: View) -> Move | Hold | None:
     """A move to the status with the ranges that the job gets now, or the wait for free ranges."""
-    if view.job.spec.intranet is not Intranet.HOST or view.is_adopted:
+    if not view.host_roles or view.is_adopted:
         return None
     ports = _kept(view)
     if _may_create(view):
         ports |= _given(view, ports)
     if ports != view.job.status.host_ports:
         return Move(replace(view.job.status, attempt=view.attempt, host_ports=ports))
-    if sum(name in ports for name in view.wanted) >= view.job.spec.least_replicas:
+    if sum(name in ports for name in _names(view)) >= _least(view):
         return None
-    cause, next_step = _explain_shortage(view), "wait for other jobs to end, or use intranet: PodIP"
+    is_asked = view.job.spec.intranet is Intranet.HOST
+    leave = "use intranet: PodIP" if is_asked else "leave out hostNetwork"
+    cause, next_step = _explain_shortage(view), f"wait for other jobs to end, or {leave}"
     return Hold(Reason.NO_FREE_PORTS, cause, next_step, retry_seconds(view), Stop.PODS)
 
 
 def seconds_to_ports(view: View, name: str) -> float:
     """Seconds until the job tries again to get this pod's range; 0 unless the pod lacks it."""
-    if view.job.spec.intranet is not Intranet.HOST or name in view.job.status.host_ports:
+    if not view.host_roles or name in view.job.status.host_ports:
         return 0.0
     return retry_seconds(view)
 
@@ -54,7 +56,7 @@ def retry_seconds(view: View) -> float:
 def _explain_shortage(view: View) -> str:
     low, high = view.settings.host_port_range
     limit, others = _namespace_limit(view), view.observed.namespace_host_ports
-    least = view.job.spec.least_replicas
+    least = _least(view)
     is_bounded = limit < len(_all_bases(view))
     if is_bounded and least > limit:
         most = f"at most {limit} (the operator's --host-port-share)"
@@ -79,7 +81,7 @@ def _kept(view: View) -> dict[str, int]:
     """
     pausing = pause_seconds(view) > 0 and view.config_map is None
     refused = frozenset(view.missing) if pausing else frozenset()
-    needed = {pod.name for pod in view.all_pods} | (view.wanted.keys() - refused)
+    needed = {pod.name for pod in view.all_pods} | (set(_names(view)) - refused)
     return {name: base for name, base in view.job.status.host_ports.items() if name in needed}
 
 
@@ -93,13 +95,28 @@ def _may_create(view: View) -> bool:
 
 def _given(view: View, kept: dict[str, int]) -> dict[str, int]:
     """New ranges for all pods without one; an elastic job takes as many as are free."""
-    new = [name for name in view.wanted if name not in kept]
+    new = [name for name in _names(view) if name not in kept]
     bases = [base for base in free_bases(view) if base not in kept.values()]
     others = view.observed.namespace_host_ports
     free = min(len(bases), max(0, _namespace_limit(view) - others - len(kept)))
-    if len(kept) + free < view.job.spec.least_replicas:
+    if len(kept) + free < _least(view):
         return {}
     return dict(zip(new, bases[:free], strict=False))
+
+
+def _names(view: View) -> list[str]:
+    """The wanted pods on the host's network."""
+    return [name for name, (role, _) in view.wanted.items() if role in view.host_roles]
+
+
+def _least(view: View) -> int:
+    """The fewest ranges with which the job works."""
+    spec = view.job.spec
+    return sum(
+        r.least if spec.is_elastic else r.replicas
+        for r in map(spec.roles.get, view.host_roles)
+        if r
+    )
 
 
 def _namespace_limit(view: View) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from api.constants import PORT, CleanPodPolicy, Condition, Phase, Role
+from api.constants import PORT, CleanPodPolicy, Condition, Intranet, Phase, Role
 from api.job import PaddleJob, config_map_name, parse_job, pod_name
 from api.objects import Raw, changed, is_deleting, name_of
 from api.status import RoleStatus
@@ -189,6 +189,16 @@ class View:
     def age_seconds(self) -> float:
         """Seconds since the job was created."""
         return (self.now - self.job.created_at).total_seconds()
+
+    @cached_property
+    def host_roles(self) -> frozenset[Role]:
+        """The roles whose pods have port ranges of their own.
+
+        None in an attempt that an older operator began without ranges, so that it goes on.
+        """
+        spec, has_begun = self.job.spec, bool(self.pods) or self.config_map is not None
+        is_older = has_begun and not self.job.status.host_ports
+        return frozenset() if is_older and spec.intranet is not Intranet.HOST else spec.host_roles
 
     @cached_property
     def port(self) -> int:

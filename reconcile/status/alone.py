@@ -2,14 +2,17 @@
 
 The operator knows this only if worker 0's termination message contains the launcher's lines;
 `kubectl pdj` reads the log. The condition is about the latest attempt that has run: it ends when
-the next attempt runs, and is set again if that attempt trains alone, too.
+the next attempt runs, and is set again if that attempt trains alone, too. Where the pods' addresses
+mislead any launcher, it is set before programs start.
 """
 
 from api.constants import Condition, Reason, Role
 from api.status import JobStatus
+from reconcile.build.addresses import endpoints_of
+from reconcile.build.rendezvous import ENDPOINT_LISTS, all_have_addresses
 from reconcile.model.move import end_conditions, set_condition
 from reconcile.model.view import View
-from reconcile.words.alone import describe_alone
+from reconcile.words.alone import IPV6, counts_one_node, describe_alone
 
 
 def note_alone(view: View, status: JobStatus) -> JobStatus:
@@ -19,7 +22,8 @@ def note_alone(view: View, status: JobStatus) -> JobStatus:
         return status
     if not is_alone:
         return end_conditions(status, view.now, Condition.TRAINED_ALONE)
-    reason, message = Reason.TRAINED_ALONE, describe_alone(view.job)
+    message = IPV6 if _has_one_node(view) else describe_alone(view.job)
+    reason = Reason.TRAINED_ALONE
     return set_condition(status, Condition.TRAINED_ALONE, True, reason, message, view.now)
 
 
@@ -27,6 +31,8 @@ def _is_alone(view: View) -> bool | None:
     """Whether the latest attempt that has run trained alone; None if no pod shows it."""
     if not view.job.spec.has_workers_only or view.job.spec.total_replicas < 2:
         return False
+    if _has_one_node(view):
+        return True
     firsts = (p for p in view.all_pods if (p.role, p.index) == (Role.WORKER, 0))
     shown = [pod for pod in firsts if pod.end or view.all_run]
     if not shown:
@@ -35,3 +41,12 @@ def _is_alone(view: View) -> bool | None:
     if latest.end and latest.end.is_alone:
         return True
     return None if latest.restarts else False  # a restart in place is no new attempt
+
+
+def _has_one_node(view: View) -> bool:
+    """Whether launchers take the attempt's endpoints, as soon as they are known, for one node's."""
+    if view.config_map is not None:
+        endpoints = view.published.get(ENDPOINT_LISTS[Role.WORKER], [])
+    else:
+        endpoints = endpoints_of(view, Role.WORKER) if all_have_addresses(view) else []
+    return counts_one_node(endpoints)

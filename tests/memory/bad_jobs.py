@@ -202,8 +202,27 @@ def _combinations() -> Iterator[BadJob]:
     yield BadJob("failure-policy-on-failure", job, "spec", says)
 
 
+def _restarts_of_containers() -> Iterator[BadJob]:
+    says, trainer = "must leave out restartPolicy", {"name": "paddle", "image": "i"}
+    again = [{"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}]
+    everything = [{**again[0], "action": "RestartAllContainers"}]
+    for policy in ("Always", "OnFailure"):
+        job = with_container(restartPolicy=policy)
+        yield BadJob(f"trainer-{policy}", job, ".restartPolicy", says)
+    own = with_pod(containers=[trainer | {"restartPolicy": "Never"}], restartPolicy="OnFailure")
+    yield BadJob("trainer-never", own, "containers[0].restartPolicy", says)
+    job = with_container(restartPolicy="Never", restartPolicyRules=again)
+    yield BadJob("trainer-rules", job, ".restartPolicyRules", says)
+    side = {"name": "logs", "restartPolicy": "Never", "restartPolicyRules": everything}
+    job = with_pod(containers=[trainer, side])
+    yield BadJob("sidecar-restarts-all", job, "containers[1].restartPolicyRules", says)
+    job = with_pod(containers=[trainer], initContainers=[side])
+    yield BadJob("init-restarts-all", job, "initContainers[0].restartPolicyRules", says)
+
+
 def python_only() -> Iterator[BadJob]:
     """What an API server cannot check: the operator says so in a condition."""
+    yield from _restarts_of_containers()
     field = "env[PADDLE_PORT]"
     says = "must be a literal port"
     yield BadJob("port-word", with_port("http", "http"), field, says)

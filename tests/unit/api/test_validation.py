@@ -24,6 +24,18 @@ GOOD: dict[str, Any] = {
     "no-queue": a_job().with_workers(2).with_spec(schedulingPolicy={}),
     "one-scheduler": a_job().with_ps(1).with_workers(1, a_template(schedulerName="volcano")),
     "in-place-restarts": a_job().with_workers(1, a_template(restartPolicy="OnFailure")),
+    "same-restart-policy-of-the-trainer": bad_jobs.with_container(restartPolicy="Never"),
+    "restarts-of-a-sidecar": bad_jobs.with_pod(
+        containers=[
+            {"name": "paddle", "image": "i"},
+            {
+                "name": "logs",
+                "restartPolicy": "Never",
+                "restartPolicyRules": [{"action": "Restart"}],
+            },
+        ],
+        initContainers=[{"name": "native", "restartPolicy": "Always"}],
+    ),
     "unset-restart-policy": a_job().with_workers(1, a_template(restartPolicy=None)),
     "failure-policy": a_job()
     .with_workers(1)

@@ -70,3 +70,10 @@ def test_ports_are_counted_by_namespace(ranges: Ranges) -> None:
         put(ranges.store, PADDLE_JOB, job)
     seen = ranges.look(a_job() | ON_HOST)
     assert (seen.taken_host_ports, seen.namespace_host_ports) == (frozenset({30020, 30040}), 1)
+
+
+def test_hostnetwork_in_a_template_shows_others_ports_too(ranges: Ranges) -> None:
+    other = ON_HOST | {"status": {"hostPorts": {"other-worker-0": 30020}}}
+    put(ranges.store, PADDLE_JOB, a_job("other", uid="job-2") | other)
+    template = {"template": {"spec": {"hostNetwork": True}}}
+    assert ranges.look(a_job() | {"spec": {"worker": template}}).taken_host_ports == {30020}

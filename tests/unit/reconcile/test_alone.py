@@ -25,6 +25,11 @@ PEERS = "10.0.0.1,10.0.0.2"
     [
         pytest.param(config(), True, id="one-node"),
         pytest.param(config("127.0.0.1"), True, id="its-own-address"),
+        pytest.param(config(nnodes=""), True, id="an-empty-number"),
+        pytest.param([line.rstrip() for line in config(nnodes="")], True, id="empty-and-cut"),
+        pytest.param(config(PEERS, nnodes=""), False, id="empty-with-ips"),
+        pytest.param(config(nnodes="1:1"), True, id="a-range-of-one"),
+        pytest.param(config(nnodes="1:2"), False, id="a-range"),
         pytest.param(config(nnodes="2"), False, id="two-nodes"),
         pytest.param(config(nnodes="12"), False, id="twelve-nodes"),
         pytest.param(config(PEERS), False, id="nodes-by-ips"),
@@ -120,3 +125,32 @@ def test_next_job_of_the_name_has_not_trained_alone(world):
     world.begin(a_job().with_workers(2).with_metadata(uid="another"))
     assert "train-worker-0" in world.names("Pod"), "the former job's"
     assert (world.phase(), is_alone(world)) == ("Pending", None)
+
+
+FAMILIES = {
+    "ipv6": (["fd00::1", "fd00::2"], {}, True),
+    "ipv4": (["10.0.0.1", "10.0.0.2"], {}, False),
+    "ipv6-by-name": (["fd00::1", "fd00::2"], {"intranet": "Service"}, False),
+    "ipv6-alone": (["fd00::1"], {}, False),
+}
+
+
+@pytest.mark.parametrize(("addresses", "spec", "is_known"), FAMILIES.values(), ids=FAMILIES)
+def test_addresses_that_mislead_launchers_are_told_before_they_start(
+    world, addresses, spec, is_known
+):
+    world.begin(a_job().with_workers(len(addresses)).with_spec(**spec))
+    for index, address in enumerate(addresses):
+        world.kubelet.bind(f"train-worker-{index}")
+        world.change(
+            "Pod", f"train-worker-{index}", lambda pod, a=address: pod["status"].update(podIP=a)
+        )
+    world.settle()
+    assert (is_alone(world) == "True") == is_known
+    assert ("IPv6" in world.condition("TrainedAlone").get("message", "")) == is_known
+    world.kubelet.start_all()
+    world.settle()
+    world.kubelet.end_all("worker")
+    world.settle()
+    assert (world.phase(), is_alone(world) == "True") == ("Completed", is_known)
+    assert [event.reason for event in world.told].count("TrainedAlone") == is_known

@@ -60,6 +60,8 @@ JOBS = {
 def without_the_new(child: Raw) -> Raw:
     """The child as it was before, whatever else has changed."""
     assert child["metadata"]["labels"].pop(NEW_LABEL) == "true"
+    if child["kind"] == "Service":
+        assert child["spec"].pop("ipFamilyPolicy") == "PreferDualStack"
     if child["kind"] == "ConfigMap":
         kept = {name: v for name, v in child["data"].items() if name not in NEW_IN_CONFIG_MAPS}
         return {**child, "data": kept}

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from reconcile.build.rendezvous import ENDPOINT_LISTS
 from reconcile.children.host_ports import allocate_ports, free_bases
 from reconcile.model.move import Move
 from reconcile.model.plan import Refusal, Settings
-from tests.memory.builders import a_job, cause_of, view_of
+from tests.memory.builders import a_job, a_template, cause_of, view_of
 from tests.memory.world import World
 
 HOST = {"intranet": "Host"}
@@ -26,6 +27,70 @@ def test_every_pod_gets_a_range_of_its_own(world):
     for name in world.names("Pod"):
         container = world.get("Pod", name)["spec"]["containers"][0]
         assert container["ports"][0]["hostPort"] == ports[name]
+
+
+ON_HOST = a_template(hostNetwork=True)
+NETWORKS = {
+    "intranet": (a_job().with_ps(1).with_workers(2).with_spec(**HOST), 3),
+    "templates": (a_job().with_ps(1, ON_HOST).with_workers(2, ON_HOST), 3),
+    "by-name": (
+        a_job().with_ps(1, ON_HOST).with_workers(2, ON_HOST).with_spec(intranet="Service"),
+        3,
+    ),
+    "servers-alone": (a_job().with_ps(2, ON_HOST).with_workers(2), 2),
+    "one-server": (a_job().with_ps(1, ON_HOST).with_workers(2), 0),
+    "one-worker": (a_job().with_workers(1, ON_HOST), 0),
+    "nobody": (a_job().with_ps(1).with_workers(2), 0),
+}
+
+
+@pytest.mark.parametrize(("job", "ranges"), NETWORKS.values(), ids=NETWORKS)
+def test_no_two_pods_on_the_host_get_one_endpoint(world, job, ranges):
+    world.begin(job)
+    for name in world.names("Pod"):
+        on_host = world.get("Pod", name)["spec"].get("hostNetwork")
+        world.kubelet.bind(name)
+        if on_host:
+            world.change("Pod", name, lambda pod: pod["status"].update(podIP="10.0.0.9"))
+        else:
+            world.kubelet.give_address(name)
+    world.settle()
+    data = world.get("ConfigMap", "train")["data"]
+    lists = (data.get(name, "") for name in ENDPOINT_LISTS.values())
+    endpoints = [each for each in ",".join(lists).split(",") if each]
+    assert len(endpoints) == len({*endpoints}) == len(world.names("Pod"))
+    ports = world.status().get("hostPorts", {})
+    assert len(ports) == ranges
+    for name in world.names("Pod"):
+        (trainer,) = world.get("Pod", name)["spec"]["containers"]
+        env = {each["name"]: each.get("value") for each in trainer["env"]}
+        port = str(ports[name]) if name in ports else None
+        assert env.get("PADDLE_PORT") == port
+        assert env["PADDLE_CURRENT_ENDPOINT"].endswith(f":{port or 36000}")
+
+
+def test_an_attempt_on_the_host_that_an_older_operator_began_goes_on(world):
+    job = a_job().with_workers(2, ON_HOST)
+    world.run(a_job().with_workers(2))
+    world.edit_spec(**job.build()["spec"])
+    ports = world.get("ConfigMap", "train")["data"]["PADDLE_TRAINER_ENDPOINTS"]
+    assert ports.count(":36000") == 2
+    world.restart()
+    world.after(60)
+    assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
+    assert "hostPorts" not in world.status()
+    world.kubelet.vanish("train-worker-1")
+    world.kubelet.let_go()
+    world.after(60)
+    assert (world.status()["attempt"], len(world.status()["hostPorts"])) == (2, 2)
+
+
+def test_workers_of_a_template_on_the_host_do_not_share_a_node(world):
+    """PaddlePaddle's launcher counts hosts, not endpoints."""
+    world.begin(a_job().with_workers(2, ON_HOST))
+    affinity = world.get("Pod", "train-worker-0")["spec"]["affinity"]["podAntiAffinity"]
+    (rule,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert rule["topologyKey"] == "kubernetes.io/hostname"
 
 
 def test_ranges_of_other_jobs_are_left_alone():

@@ -211,7 +211,7 @@ def test_node_of_a_failure_is_avoided(world):
     assert world.status()["avoidNodes"] == ["node-1"]
     affinity = world.get("Pod", "train-ps-0")["spec"]["affinity"]["nodeAffinity"]
     term = affinity["preferredDuringSchedulingIgnoredDuringExecution"][0]["preference"]
-    assert term["matchExpressions"][0]["values"] == ["node-1"]
+    assert term["matchFields"][0]["values"] == ["node-1"]
 
 
 @pytest.mark.parametrize(

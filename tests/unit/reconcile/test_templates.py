@@ -3,7 +3,7 @@
 import pytest
 
 from api.objects import Raw
-from reconcile.build.templates import build_pod
+from reconcile.build.templates import build_pod, replaced_fields
 from tests.memory.builders import JobBuilder, a_job, a_template, view_of
 
 GROUP = "batch.paddlepaddle.org"
@@ -117,4 +117,66 @@ def test_own_affinity_rules_join_the_templates():
     job = a_job().with_workers(1, template).with_status(avoidNodes=["bad"])
     rules = pod(job)["spec"]["affinity"]["nodeAffinity"][rule]
     assert rules[0] == mine
-    assert rules[1]["preference"]["matchExpressions"][0]["values"] == ["bad"]
+    assert rules[1]["preference"]["matchFields"][0]["values"] == ["bad"]
+
+
+def test_each_avoided_node_is_named_by_its_own_name():
+    """Some clouds give the label of the host name another value. A field takes one value."""
+    rule = "preferredDuringSchedulingIgnoredDuringExecution"
+    job = a_job().with_workers(1).with_status(avoidNodes=["a", "b"])
+    (term,) = pod(job)["spec"]["affinity"]["nodeAffinity"][rule]
+    fields = [{"key": "metadata.name", "operator": "NotIn", "values": [node]} for node in "ab"]
+    assert term["preference"] == {"matchFields": fields}
+
+
+@pytest.mark.parametrize(
+    ("label", "is_kept"),
+    [
+        ("app.kubernetes.io/name", True),
+        ("app.kubernetes.io/instance", True),
+        ("app.kubernetes.io/component", True),
+        ("app.kubernetes.io/managed-by", True),
+        ("app.kubernetes.io/part-of", True),
+        (f"{GROUP}/role", False),
+        (f"{GROUP}/job-uid", False),
+        ("paddle-res-name", False),
+    ],
+)
+def test_recommended_labels_of_the_template_stay_and_ours_fill_gaps(label, is_kept):
+    template = a_template() | {"metadata": {"labels": {label: "mine"}}}
+    labels = pod(a_job().with_workers(1, template))["metadata"]["labels"]
+    assert (labels[label] == "mine") == is_kept
+    usual = pod(a_job().with_workers(1))["metadata"]["labels"]
+    assert usual | {label: labels[label]} == labels
+    told = replaced_fields(view_of(a_job().with_workers(2, template)), None)
+    assert told == ([] if is_kept else [f"worker: metadata.labels.{label}"])
+
+
+REPLACED = {
+    "hostname": ({"hostname": "me"}, ["worker: spec.hostname"]),
+    "subdomain": ({"subdomain": "us"}, ["worker: spec.subdomain"]),
+    "nothing": ({"hostname": "", "tolerations": [{"operator": "Exists"}], "volumes": []}, []),
+    "affinity-that-gets-more": ({"affinity": {"nodeAffinity": {"x": [1]}}}, []),
+    "policy": ({"restartPolicy": "OnFailure", "dnsPolicy": "Default"}, []),
+}
+
+
+@pytest.mark.parametrize(("fields", "told"), REPLACED.values(), ids=REPLACED)
+def test_fields_that_are_replaced_are_named(world, fields, told):
+    world.begin(a_job().with_workers(2, a_template(**fields)).with_status(avoidNodes=["a"]))
+    assert replaced_fields(view_of(a_job().with_workers(2, a_template(**fields))), None) == told
+    said = [event.message for event in world.told if event.reason == "OwnedVariable"]
+    assert said == [
+        f"the operator sets these fields and drops the template's: {each}" for each in told
+    ]
+
+
+def test_port_of_the_host_is_a_replaced_field():
+    template = a_template()
+    template["spec"]["containers"][0]["ports"] = [
+        {"name": "paddle", "containerPort": 7},
+        {"name": "metrics", "containerPort": 8},
+    ]
+    view = view_of(a_job().with_workers(2, template).with_spec(intranet="Host"))
+    path = "worker: spec.containers[paddle].ports[paddle].containerPort"
+    assert replaced_fields(view, None) == [path]
