@@ -13,7 +13,7 @@ from enum import Flag, auto
 from api.constants import Condition, Phase, Reason, Role
 from api.objects import Raw, changed, parse_time
 from api.status import JobCondition, JobStatus, diff_status
-from reconcile.attempt.adoption import adopt, leave_alone, take_pods
+from reconcile.attempt.adoption import adopt, take_over
 from reconcile.attempt.back_off import await_back_off
 from reconcile.attempt.catch_up import follow_pods
 from reconcile.attempt.completion import find_completion
@@ -34,7 +34,7 @@ from reconcile.children.host_ports import allocate_ports
 from reconcile.children.oversize import find_oversize
 from reconcile.children.partly_placed import await_room
 from reconcile.children.queue import await_quota
-from reconcile.children.refusals import moot_refusals, pause_seconds
+from reconcile.children.refusals import drop_moot
 from reconcile.children.refused import await_permission
 from reconcile.children.slow_create import await_slow_create
 from reconcile.children.startup_errors import await_startup
@@ -65,11 +65,16 @@ class State(Flag):
     """Its status is older than its pods."""
     ENDED = auto()
     DELETING = auto()
+    INHERITED = auto()
+    """Another operator wrote its status."""
+    DELEGATED = auto()
+    """Another controller runs it; perhaps MultiKueue, in another cluster."""
 
 
 _RUNS = State.LIVE | State.ADOPTED
 _STAYS = _RUNS | State.SUSPENDED
 POLICIES: tuple[tuple[Policy, State], ...] = (
+    (adopt, State.INHERITED),
     (find_invalid_spec, State.LIVE | State.SUSPENDED),
     (find_completion, _STAYS),
     (find_suspension, _STAYS),
@@ -81,10 +86,10 @@ POLICIES: tuple[tuple[Policy, State], ...] = (
     (find_oversize, State.LIVE),
     (await_deadlines, _RUNS | State.BEHIND),
     (follow_pods, State.BEHIND),
+    (await_startup, _RUNS),
     (await_room, State.LIVE),
     (await_permission, _STAYS | State.ENDED),
     (await_leavers, _RUNS | State.DELETING),
-    (await_startup, _RUNS),
     (await_back_off, _RUNS),
     (await_gang, _RUNS),
     (allocate_ports, State.LIVE),
@@ -97,7 +102,7 @@ The first move that a policy returns decides. If none returns a move, all holds 
 if a hold stops them, the next pass comes at the earliest of the holds' times, and the job reports
 the first hold that has a reason.
 """
-_ASKED = {state: tuple(policy for policy, states in POLICIES if state in states) for state in State}
+_ASKED = {state: frozenset(p for p, states in POLICIES if state in states) for state in State}
 
 STATUS_INTERVAL_SECONDS = 2.0
 """Minor changes, such as new counts, are written at most this often: pods start one by one."""
@@ -130,29 +135,51 @@ def reconcile(observed: Observed, now: datetime, settings: Settings) -> Plan:
 
 def _decide(observed: Observed, now: datetime, settings: Settings) -> Plan:
     view = build_view(observed, now, settings)
-    state = _state(view)
-    if not view.job.is_ours:
-        return tend_delegated(view)
-    if view.is_inherited and state not in State.DELETING | State.ENDED:
-        return leave_alone(view) or take_pods(view) or _move(view, adopt(view))
-    move, holds = _ask(view, state)
+    asked, move = ask(view)
     if move is not None:
-        return _move(view, move)
-    note = next((hold.note for hold in holds if hold.note), None)
-    if note is not None:
-        return Plan(status=diff_status(view.job.raw_status, note), requeue_after=_next_look(holds))
-    if state is State.ENDED:
-        return _tend_ended(view, holds)
-    stop = max((hold.stops for hold in holds), default=Stop.NOTHING)
-    changes = state is not State.DELETING and stop is not Stop.CHANGES
-    return _finish(view, holds, change_children(view, stop) if changes else Plan())
+        return _move(view, asked, move)
+    standing = asked.observed.refusals
+    moot = frozenset(each.child for each in observed.refusals if each not in standing)
+    return replace(_TENDED[_state(asked)](asked), moot=moot)
+
+
+def ask(view: View) -> tuple[View, Move | None]:
+    """Ask each policy of the job's state once. Return the first move, and the view with all holds.
+
+    After a move, the view is that of the new state: the policies that follow say what the job then
+    waits for. Further moves are left to the next pass.
+    """
+    view, move = drop_moot(view), None
+    asked = _ASKED[_state(view)]
+    for policy, _ in POLICIES:
+        answer = policy(view) if policy in asked else None
+        if isinstance(answer, Hold):
+            view.holds.append(answer)
+        elif answer is not None and move is None:
+            move, view = answer, _moved(view, answer)
+            asked = _ASKED[_state(view)]
+    return view, move
+
+
+def _moved(view: View, move: Move) -> View:
+    """The view after a move. Earlier holds still apply if the state is the same."""
+    moved = replace(view, job=replace(view.job, status=move.status), holds=[])
+    if _state(moved) is _state(view):
+        moved.holds.extend(view.holds)
+    if move.hold is not None:
+        moved.holds.append(move.hold)
+    return drop_moot(moved)
 
 
 def _state(view: View) -> State:
+    if not view.job.is_ours:
+        return State.DELEGATED
     if view.job.is_deleting:
         return State.DELETING
     if view.job.status.is_terminal:
         return State.ENDED
+    if view.is_inherited:
+        return State.INHERITED
     if view.is_behind:
         return State.BEHIND
     if view.is_adopted:
@@ -161,35 +188,10 @@ def _state(view: View) -> State:
     return State.SUSPENDED if is_suspended else State.LIVE
 
 
-def _ask(view: View, state: State) -> tuple[Move | None, list[Hold]]:
-    """The first move that a policy makes, or else every hold, the most informative one first."""
-    holds: list[Hold] = []
-    for policy in _ASKED[state]:
-        answer = policy(view)
-        if isinstance(answer, Move):
-            return answer, []
-        if answer is not None and not (answer.assumed and any(hold.stops for hold in holds)):
-            holds.append(answer)  # no refusal is assumed if another hold stops creates
-    return None, holds
-
-
-def holds_of(view: View) -> list[Hold]:
-    """The holds of a job in the state that it has just moved to."""
-    answers = (policy(view) for policy in _ASKED[_state(view)])
-    return [answer for answer in answers if isinstance(answer, Hold)]
-
-
-def told_hold(holds: list[Hold]) -> Hold | None:
-    """The hold that the job's status reports: the first with a reason; None if there is none."""
-    return next((hold for hold in holds if hold.reason), None)
-
-
-def _move(view: View, move: Move) -> Plan:
+def _move(view: View, moved: View, move: Move) -> Plan:
     """The plan that writes the new state. The next pass acts on that state."""
-    moved = replace(view, job=replace(view.job, status=move.status))
-    told = told_hold(holds_of(moved))
-    status = _stamp(add_loss(view, summarize(moved, told)), view.job.generation)
-    events, outcomes = _news(view, status, told)
+    status = _stamp(add_loss(view, summarize(moved)), view.job.generation)
+    events, outcomes = _news(view, status, moved.reported_hold)
     return Plan(
         status=_status_patch(view, status),
         events=events + move.events,
@@ -200,24 +202,32 @@ def _move(view: View, move: Move) -> Plan:
     )
 
 
-def _tend_ended(view: View, holds: list[Hold]) -> Plan:
+def _tend(view: View) -> Plan:
+    """Make the children match the state; if a hold has a note, only write that."""
+    note = next((hold.note for hold in view.holds if hold.note), None)
+    if note is not None:
+        return Plan(status=diff_status(view.job.raw_status, note), requeue_after=_next_pass(view))
+    stop = max((hold.stops for hold in view.holds), default=Stop.NOTHING)
+    return _report(view, change_children(view, stop) if stop is not Stop.CHANGES else Plan())
+
+
+def _tend_ended(view: View) -> Plan:
     left = seconds_to_ttl(view)
     if left is not None and left <= 0:
         return Plan(delete_job=True)
     if view.is_inherited:
         return Plan(requeue_after=left)  # the other operator has cleaned up; its status stays
-    plan = Plan(wanted_deletes(view), finish_patches(view), requeue_after=left)
-    return _finish(view, holds, plan)
+    return _report(view, Plan(wanted_deletes(view), finish_patches(view), requeue_after=left))
 
 
-def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
+def _report(view: View, plan: Plan | None = None) -> Plan:
     """The plan with force-deletes added, and with the job's status if a status write is due."""
-    told = told_hold(holds)
-    status = _stamp(add_loss(view, summarize(view, told)), view.job.generation)
+    plan = plan or Plan()
+    status = _stamp(add_loss(view, summarize(view)), view.job.generation)
     stuck = force_deletes(view)
     is_changed = diff_status(view.job.raw_status, status) is not None
     wait = _status_wait(view, status) if is_changed and not stuck else 0.0
-    events, outcomes = ((), ()) if wait else _news(view, status, told)
+    events, outcomes = ((), ()) if wait else _news(view, status, view.reported_hold)
     if stuck:
         names = ", ".join(sorted(delete.target.name for delete in stuck))
         message = f"deleted pods without waiting for their lost nodes: {names}"
@@ -228,16 +238,25 @@ def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
         status=_status_patch(view, status) if is_changed and not wait else None,
         events=events,
         outcomes=outcomes,
-        requeue_after=_next_look(holds, plan.requeue_after, wait, seconds_to_force_delete(view)),
-        moot=moot_refusals(view),
-        assumed=tuple(hold.assumed for hold in holds if hold.assumed),
-        is_paused=pause_seconds(view) > 0,
+        requeue_after=_next_pass(view, plan.requeue_after, wait, seconds_to_force_delete(view)),
+        assumed=tuple(hold.assumed for hold in view.holds if hold.assumed),
+        is_paused=view.pause_seconds > 0,
     )
 
 
-def _next_look(holds: list[Hold], *times: float | None) -> float | None:
+_TENDED: dict[State, Callable[[View], Plan]] = {
+    **dict.fromkeys(_STAYS | State.BEHIND, _tend),
+    State.ENDED: _tend_ended,
+    State.DELETING: _report,
+    State.INHERITED: take_over,
+    State.DELEGATED: tend_delegated,
+}
+"""What a pass does in each state, if no policy moves the job to another one."""
+
+
+def _next_pass(view: View, *times: float | None) -> float | None:
     """Seconds until the earliest time that is still ahead; a past time triggers no pass."""
-    return earliest(*times, *(hold.seconds for hold in holds))
+    return earliest(*times, *(hold.seconds for hold in view.holds))
 
 
 def _status_patch(view: View, status: JobStatus) -> Raw | None:

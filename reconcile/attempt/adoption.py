@@ -61,11 +61,20 @@ def names_to_ask_for(job: Raw) -> tuple[str, ...]:
     return tuple(pod_name(name_of(job), r, index) for r, s in roles for index in range(s.replicas))
 
 
-def leave_alone(view: View) -> Plan | None:
-    """If the job has no workers and so never completes: only set a condition. None for others."""
+def take_over(view: View) -> Plan:
+    """Label pods that no watch shows, or delete them if no worker has begun.
+
+    If the job has no workers, it never completes: it only gets a condition.
+    """
+    return _take_pods(view) if _has_workers(view) else _leave_alone(view)
+
+
+def _has_workers(view: View) -> bool:
     worker = view.job.spec.roles.get(Role.WORKER)
-    if worker is not None and worker.replicas > 0:
-        return None
+    return worker is not None and worker.replicas > 0
+
+
+def _leave_alone(view: View) -> Plan:
     message = "the job has no workers: its pods keep running, and this operator ignores them"
     condition = new_condition(Condition.ADOPTED, False, Reason.INVALID_SPEC, message, view.now)
     told = dump_status(view.job.status.with_condition(condition))["conditions"]
@@ -75,11 +84,8 @@ def leave_alone(view: View) -> Plan | None:
     return Plan(status={"status": {"conditions": told}}, events=(event,))
 
 
-def take_pods(view: View) -> Plan | None:
-    """Label pods that no watch shows, or delete them if no worker has begun. None without any."""
+def _take_pods(view: View) -> Plan:
     pods = tuple(_with_labels(view, pod) for pod in view.observed.unseen_pods)
-    if not pods:
-        return None
     known = replace(view.observed, pods=(*view.observed.pods, *pods))
     if not _has_begun(replace(view, observed=known)):
         return Plan(deletes=deletes_of(pods), requeue_after=AGAIN_SECONDS)
@@ -89,8 +95,13 @@ def take_pods(view: View) -> Plan | None:
     return Plan(patches=patches, requeue_after=AGAIN_SECONDS)
 
 
-def adopt(view: View) -> Move:
-    """The first status by this operator. After this, the job is like any other."""
+def adopt(view: View) -> Move | None:
+    """The first status by this operator, when watches show all pods. Then the job is like others.
+
+    None for a job without workers.
+    """
+    if view.observed.unseen_pods or not _has_workers(view):
+        return None
     status = replace(view.job.status, attempt=view.attempt)
     if not _has_begun(view):
         return Move(replace(status, phase=Phase.PENDING))

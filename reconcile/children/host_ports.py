@@ -13,9 +13,6 @@ import zlib
 from dataclasses import replace
 
 from api.constants import PORTS_PER_POD, Intranet, Reason
-from reconcile.attempt.back_off import await_back_off
-from reconcile.children.gang_hold import await_gang
-from reconcile.children.refusals import pause_seconds
 from reconcile.model.hold import Hold, Stop
 from reconcile.model.move import Move
 from reconcile.model.view import View
@@ -29,11 +26,12 @@ def allocate_ports(view: View) -> Move | Hold | None:
     if not view.host_roles or view.is_adopted:
         return None
     ports = _kept(view)
-    if _may_create(view):
+    stops = any(hold.stops for hold in view.holds)
+    if not stops:
         ports |= _given(view, ports)
     if ports != view.job.status.host_ports:
         return Move(replace(view.job.status, attempt=view.attempt, host_ports=ports))
-    if sum(name in ports for name in _names(view)) >= _least(view):
+    if stops or sum(name in ports for name in _names(view)) >= _least(view):
         return None
     is_asked = view.job.spec.intranet is Intranet.HOST
     leave = "use intranet: PodIP" if is_asked else "leave out hostNetwork"
@@ -50,7 +48,7 @@ def seconds_to_ports(view: View, name: str) -> float:
 
 def retry_seconds(view: View) -> float:
     """Seconds until a job that lacks ranges tries again."""
-    return pause_seconds(view) or PORTS_RETRY_SECONDS
+    return view.pause_seconds or PORTS_RETRY_SECONDS
 
 
 def _explain_shortage(view: View) -> str:
@@ -79,18 +77,10 @@ def _kept(view: View) -> dict[str, int]:
 
     While creates pause, missing pods lose theirs, unless the ConfigMap has published them.
     """
-    pausing = pause_seconds(view) > 0 and view.config_map is None
+    pausing = view.pause_seconds > 0 and view.config_map is None
     refused = frozenset(view.missing) if pausing else frozenset()
     needed = {pod.name for pod in view.all_pods} | (set(_names(view)) - refused)
     return {name: base for name, base in view.job.status.host_ports.items() if name in needed}
-
-
-def _may_create(view: View) -> bool:
-    """Whether pods would be created now if they had their ranges."""
-    if view.previous_pods or pause_seconds(view) or await_back_off(view):
-        return False
-    held = await_gang(view)
-    return held is None or not held.stops
 
 
 def _given(view: View, kept: dict[str, int]) -> dict[str, int]:

@@ -20,11 +20,11 @@ from datetime import timedelta
 
 from api.constants import Reason
 from api.objects import condition_of, format_time, parse_time
+from api.status import JobStatus
 from reconcile.attempt.restart import restart_delay, with_attempt
 from reconcile.build.gang import find_gang
 from reconcile.build.rendezvous import all_have_addresses
-from reconcile.children.refusals import is_over_quota, standing_refusals
-from reconcile.children.startup_errors import await_startup
+from reconcile.children.refusals import is_over_quota
 from reconcile.model.hold import (
     GIVE_BACK_FLAG,
     MAX_CAUSE_CHARACTERS,
@@ -47,10 +47,10 @@ def await_room(view: View) -> Move | Hold | None:
     """Delete the pods of a job that has been partly placed for too long, or wait until then."""
     if not view.settings.give_back_after_seconds or view.has_started or view.job.spec.is_elastic:
         return None
-    if find_gang(view) or await_startup(view):
+    if find_gang(view):
         return None
     if view.job.status.given_back_at and not view.pods:
-        return _await_next_try(view)
+        return _await_next_try(view, view.job.status)
     since = grace_since(view.job.status, Reason.PARTLY_PLACED, GIVE_BACK_FLAG)
     cause = _explain(view)
     if not cause:
@@ -80,9 +80,8 @@ def back_off_seconds(uid: str, times: int) -> float:
     return restart_delay(times + 1) * (0.5 + share)
 
 
-def _await_next_try(view: View) -> Hold | None:
+def _await_next_try(view: View, status: JobStatus) -> Hold | None:
     """The hold for the back-off after the job deleted its pods; None when it is over."""
-    status = view.job.status
     since = parse_time(status.given_back_at) or view.now
     due = since + timedelta(seconds=back_off_seconds(view.job.uid, status.given_back))
     left = (due - view.now).total_seconds()
@@ -114,7 +113,7 @@ def _explain(view: View) -> str:
 
 def _refused_by_quota(view: View) -> list[Refusal]:
     """The refused children without which no program of the job starts: also its ConfigMap."""
-    return [each for each in standing_refusals(view) if is_over_quota(each)]
+    return [each for each in view.observed.refusals if is_over_quota(each)]
 
 
 def _where(pods: list[PodView]) -> str:
@@ -143,4 +142,5 @@ def _give_back(view: View, cause: str) -> Move:
         given_back_at=format_time(view.now),
     )
     message = f"deleted the pods again, because only some found room: {cause}"
-    return Move(status, (EmitEvent("Warning", Reason.PARTLY_PLACED, message),))
+    event = EmitEvent("Warning", Reason.PARTLY_PLACED, message)
+    return Move(status, (event,), hold=_await_next_try(view, status))

@@ -1,43 +1,48 @@
-"""Which refusals still matter, and for how long creates pause because of them.
+"""Which refusals still matter, and what the job says of them.
 
 After a child was refused, its job can be scaled down, suspended or restarted, or end. A job that
 then no longer needs the child must neither wait for it nor report such a wait.
 """
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
-from api.constants import TERMINAL_PHASES, Condition, Intranet
+from api.constants import (
+    LABEL_JOB_NAME,
+    LABEL_JOB_UID,
+    TERMINAL_PHASES,
+    Condition,
+    Intranet,
+    Reason,
+)
 from api.objects import name_of
 from reconcile.build.gang import find_gang
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.children.terminating import force_deletes
 from reconcile.children.workload import workload_creates, workload_deletes
-from reconcile.model.plan import Child, Refusal
+from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, and_more
+from reconcile.model.plan import FORMER_JOB, OWNERLESS, YOUNG_KIND, Refusal
 from reconcile.model.view import View
 
-FIRST_PAUSE_SECONDS = 10.0
-USUAL_PAUSE_SECONDS = 30.0
-MAX_PAUSE_SECONDS = 300.0
-"""Creates pause for 10 s, then 20 s, then 30 s each time; longer if many jobs pause."""
-PAUSE_SECONDS_PER_JOB = 0.1
-"""All paused jobs of a namespace together try at most ten creates a second."""
-UNTRIED_PAUSE_SECONDS = 2.0
-"""The pause of a job that reports another job's refusal as its own, before its first own try."""
-
+RETRIES = "the operator retries by itself"
 Names = dict[str, AbstractSet[str]]
 """The names of children, by their kind."""
 
 
-def standing_refusals(view: View) -> tuple[Refusal, ...]:
-    """Refusals of children that the job still wants to create or delete."""
+def drop_moot(view: View) -> View:
+    """The view without refusals of children that are neither lacking nor to be deleted."""
     if not view.observed.refusals:
-        return ()
+        return view
     lacking, leaving = lacking_children(view), _leaving_children(view)
-    return tuple(
+    standing = tuple(
         refusal
         for refusal in view.observed.refusals
         if refusal.name in (leaving if refusal.is_delete else lacking).get(refusal.kind, ())
     )
+    if standing == view.observed.refusals:
+        return view
+    return replace(view, observed=replace(view.observed, refusals=standing))
 
 
 def is_over_quota(refusal: Refusal) -> bool:
@@ -45,30 +50,9 @@ def is_over_quota(refusal: Refusal) -> bool:
     return "exceeded quota" in refusal.message
 
 
-def moot_refusals(view: View) -> frozenset[Child]:
-    """The children whose refusals no longer matter."""
-    standing = standing_refusals(view)
-    return frozenset(each.child for each in view.observed.refusals if each not in standing)
-
-
-def pause_seconds(view: View) -> float:
-    """Seconds for which nothing is created because the API server refused a child; else 0.
-
-    Rounded to milliseconds, because a tiny remainder of a float would cost one more pass.
-    """
-    seen = view.observed
-    if not standing_refusals(view):
-        return 0.0
-    pause = pause_after(seen.refused_times, seen.paused_in_namespace)
-    return max(0.0, round(pause - seen.refused_seconds, 3))
-
-
-def pause_after(times: int, jobs: int) -> float:
-    """The pause after this many refusals in a row, with this many paused jobs in the namespace."""
-    if not times:
-        return UNTRIED_PAUSE_SECONDS
-    longest = min(MAX_PAUSE_SECONDS, max(USUAL_PAUSE_SECONDS, jobs * PAUSE_SECONDS_PER_JOB))
-    return min(longest, FIRST_PAUSE_SECONDS * 2.0 ** min(times - 1, 30))
+def explain_refusals(view: View, refusals: Sequence[Refusal]) -> Hold:
+    """A hold that explains the first of these refusals and counts the others."""
+    return replace(_explain(view, refusals[0]), more=and_more(len(refusals) - 1))
 
 
 def lacking_children(view: View) -> Names:
@@ -93,3 +77,38 @@ def _leaving_children(view: View) -> dict[str, set[str]]:
     for delete in (*wanted_deletes(view), *workload_deletes(view), *force_deletes(view)):
         leaving.setdefault(delete.target.kind, set()).add(delete.target.name)
     return leaving
+
+
+def _explain(view: View, refusal: Refusal) -> Hold:
+    child, cause = f"{refusal.kind} {refusal.name}", refusal_cause(refusal)
+    if refusal.reason == FORMER_JOB:
+        cause = f"{child} of a former job of this name is still there"
+        return Hold(Reason.PODS_TERMINATING, cause, "the job goes on once it is gone")
+    if refusal.reason == YOUNG_KIND:
+        cause = f"the API server does not let a PaddleJob own {child} yet"
+        next_step = "nothing, the API server looks for new kinds every 30 s"
+        return Hold(Reason.WAITING_FOR_PODS, cause, next_step)
+    if refusal.reason == OWNERLESS:
+        cause = f"{child} of a former job of this name has no owner, as after a restore"
+        selector = f"{LABEL_JOB_NAME}={view.job.name},{LABEL_JOB_UID}={refusal.message}"
+        next_step = f"kubectl delete pods,svc,cm -l {selector}"
+        return Hold(Reason.NAME_CONFLICT, cause, next_step, warns=True)
+    if refusal.reason == "AlreadyExists":
+        cause = f"{child} exists and does not belong to this job; it is left untouched"
+        next_step = "delete it, or give the job another name"
+        return Hold(Reason.NAME_CONFLICT, cause, next_step, warns=True)
+    if is_over_quota(refusal):
+        cause = f"quota exceeded: {refusal.message}"[:MAX_CAUSE_CHARACTERS]
+        next_step = f"end other jobs, ask for less or have the quota raised; {RETRIES}"
+        return Hold(Reason.QUOTA_EXCEEDED, cause, next_step, warns=True)
+    if refusal.is_delete:
+        next_step = f"ask for permission; {RETRIES}"
+        return Hold(Reason.DELETE_REFUSED, cause, next_step, warns=True)
+    next_step = f"change the template or ask for permission; {RETRIES}"
+    return Hold(Reason.CREATE_REFUSED, cause, next_step, warns=True)
+
+
+def refusal_cause(refusal: Refusal) -> str:
+    """What was refused, and why, in the API server's words."""
+    what = "cannot be deleted: " if refusal.is_delete else ""
+    return f"{refusal.kind} {refusal.name}: {what}{refusal.message}"[:MAX_CAUSE_CHARACTERS]

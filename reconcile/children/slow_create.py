@@ -6,9 +6,9 @@ the same kind do not try at once: they report the same failure, and try in a lat
 
 from dataclasses import replace
 
-from reconcile.children.refusals import UNTRIED_PAUSE_SECONDS, lacking_children
-from reconcile.children.refused import explain_refusals
+from reconcile.children.refusals import explain_refusals, lacking_children
 from reconcile.model.hold import Hold, Stop
+from reconcile.model.pause import UNTRIED_PAUSE_SECONDS
 from reconcile.model.view import View
 
 SPEAKS_SECONDS = 30.0
@@ -19,6 +19,8 @@ def await_slow_create(view: View) -> Hold | None:
     """Wait if another job of the namespace just failed slowly to create the same kind of child."""
     slow = view.observed.slow_create
     if slow is None or view.observed.refusals or view.observed.slow_seconds >= SPEAKS_SECONDS:
+        return None
+    if any(hold.stops for hold in view.holds):
         return None
     names = sorted(lacking_children(view).get(slow.kind, ()))
     if not names:

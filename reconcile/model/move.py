@@ -11,6 +11,7 @@ from datetime import datetime
 from api.constants import Condition, Phase, Reason
 from api.objects import format_time
 from api.status import Failure, JobStatus, new_condition
+from reconcile.model.hold import Hold
 from reconcile.model.plan import EmitEvent, KeepLog, Outcome
 from reconcile.model.view import View
 
@@ -19,7 +20,8 @@ from reconcile.model.view import View
 class Move:
     """The new status, and the Events and metrics to report after it is written.
 
-    `verify_gone` and `keep_log` are as in `Plan`.
+    `hold` is what the policy itself then has the job wait for; policies that are asked after it can
+    add theirs. `verify_gone` and `keep_log` are as in `Plan`.
     """
 
     status: JobStatus
@@ -27,6 +29,7 @@ class Move:
     outcomes: tuple[Outcome, ...] = ()
     verify_gone: tuple[str, ...] = ()
     keep_log: KeepLog | None = None
+    hold: Hold | None = None
 
 
 def set_condition(

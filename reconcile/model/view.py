@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
@@ -12,7 +12,9 @@ from api.job import PaddleJob, config_map_name, parse_job, pod_name
 from api.objects import Raw, changed, is_deleting, name_of
 from api.status import RoleStatus
 from api.trainer import PORT_VARIABLE, trainer_name, trainer_of
+from reconcile.model.hold import Hold
 from reconcile.model.indexes import parse_indexes
+from reconcile.model.pause import pause_left
 from reconcile.model.plan import Observed, Settings
 from reconcile.model.pods import PodState, PodView, view_pod
 from reconcile.model.skew import follow_clock
@@ -22,12 +24,17 @@ from reconcile.model.workload import find_workload, limit_replicas
 
 @dataclass(frozen=True)
 class View:
-    """One job and its children, as the store shows them now. Everything in it is read-only."""
+    """One job and its children, as the store shows them now. Everything in it is read-only.
+
+    `holds` are those of the policies that were asked before in this pass, in their order.
+    `reconcile` adds them, and nothing else changes.
+    """
 
     job: PaddleJob
     observed: Observed
     now: datetime
     settings: Settings
+    holds: list[Hold] = field(default_factory=list)
 
     @cached_property
     def attempt(self) -> int:
@@ -199,6 +206,16 @@ class View:
         spec, has_begun = self.job.spec, bool(self.pods) or self.config_map is not None
         is_older = has_begun and not self.job.status.host_ports
         return frozenset() if is_older and spec.intranet is not Intranet.HOST else spec.host_roles
+
+    @cached_property
+    def pause_seconds(self) -> float:
+        """Seconds for which nothing is created because the API server refused a child; else 0."""
+        return pause_left(self.observed)
+
+    @property
+    def reported_hold(self) -> Hold | None:
+        """The hold that the status reports: the first with a reason; None if there is none."""
+        return next((hold for hold in self.holds if hold.reason), None)
 
     @cached_property
     def port(self) -> int:

@@ -11,7 +11,6 @@ from reconcile.attempt.restart_request import note_request
 from reconcile.attempt.stalled import note_stall
 from reconcile.build.gang import find_gang
 from reconcile.build.workload import is_queued
-from reconcile.children.gang_hold import await_gang
 from reconcile.failure.loss import forget_loss
 from reconcile.model.hold import Hold, grace_since
 from reconcile.model.indexes import format_indexes
@@ -24,10 +23,14 @@ from reconcile.status.training import note_progress
 
 FIRST_STATUS_SECONDS = 30.0
 """A job's first status is deferred for at most this long, however many other jobs wait."""
+_OF_POD_GROUP = frozenset(
+    {Reason.POD_GROUP_UNAVAILABLE, Reason.POD_GROUP_INVALID, Reason.POD_GROUP_PENDING}
+)
 
 
-def summarize(view: View, hold: Hold | None) -> JobStatus:
-    """The status of a job that stays in its state in this pass. `hold` is why it waits, or None."""
+def summarize(view: View) -> JobStatus:
+    """The status that follows from the children and from what the policies have answered."""
+    hold = view.reported_hold
     status = note_stall(view, note_alone(view, view.job.status))
     status = note_request(view, _with_facts(view, status))
     if view.attempt > 1:
@@ -141,10 +144,10 @@ def _explain_running(view: View) -> tuple[Reason, str]:
     """Why the job counts as running, and what has happened to its nodes or PodGroup since."""
     if silent := explain_silent_nodes(view):
         return Reason.NODE_LOST, "; next: ".join(silent)
-    hold = await_gang(view)
-    if hold is None or hold.reason is None or not hold.stops:
-        return Reason.ALL_PODS_RUNNING, ""
-    return hold.reason, hold.message
+    for hold in view.holds:
+        if hold.reason in _OF_POD_GROUP and hold.stops:
+            return hold.reason, hold.message
+    return Reason.ALL_PODS_RUNNING, ""
 
 
 def _set_pending(view: View, status: JobStatus, hold: Hold | None, over: Reason) -> JobStatus:

@@ -15,7 +15,7 @@ from reconcile.failure.incident import Incident, find_incident
 from reconcile.model.hold import Hold
 from reconcile.model.plan import Observed, Plan, Settings
 from reconcile.model.view import View, build_view
-from reconcile.reconcile import holds_of, reconcile, told_hold
+from reconcile.reconcile import ask, reconcile
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 """When every test begins."""
@@ -264,7 +264,7 @@ def incident_of(view: View) -> Incident:
 
 def hold_of(view: View) -> Hold | None:
     """What the job says that it waits for, if anything."""
-    return told_hold(holds_of(view))
+    return ask(view)[0].reported_hold
 
 
 def wait_of(view: View) -> Hold:

@@ -59,7 +59,7 @@ class Kubelet:
         variables = self.environment(pod)
         if variables is None:
             missing = next(filter(lambda each: self._data(each) is None, sources_of(pod)), None)
-            told = f'configmap "{missing}" not found' if missing else "couldn't find key"
+            told = f'configmap "{missing}" not found' if missing else self._missing_key(pod)
             self.wait(name, "CreateContainerConfigError", told)
             return False
         self.told[uid_of(pod)] = variables
@@ -162,11 +162,17 @@ class Kubelet:
                 if data is None:
                     return None
                 variables |= data
-            for entry in container.get("env") or ():
-                wanted = (entry.get("valueFrom") or {}).get("configMapKeyRef")
-                if wanted and wanted["key"] not in (self._data(wanted["name"]) or {}):
-                    return None
-        return variables
+        return None if self._missing_key(pod) else variables
+
+    def _missing_key(self, pod: Raw) -> str:
+        """What a kubelet says of the first key that a ConfigMap lacks; empty if none does."""
+        entries = (e for c in pod["spec"]["containers"] for e in c.get("env") or ())
+        for entry in entries:
+            wanted = (entry.get("valueFrom") or {}).get("configMapKeyRef")
+            if wanted and wanted["key"] not in (self._data(wanted["name"]) or {}):
+                where = f"{pod['metadata']['namespace']}/{wanted['name']}"
+                return f"couldn't find key {wanted['key']} in ConfigMap {where}"
+        return ""
 
     def _data(self, name: str) -> Raw | None:
         config_map = self.world.objects.get(("ConfigMap", name))

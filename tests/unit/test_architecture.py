@@ -312,6 +312,19 @@ def test_a_policys_module_exports_one_policy():
         assert len(public_ones) == 1, home
 
 
+def test_policies_are_asked_in_one_place_and_none_imports_another():
+    names, homes = ({getattr(p, what) for p, _ in POLICIES} for what in ("__name__", "__module__"))
+    asking = {
+        relative(path)
+        for path in modules("reconcile", "controller", "pdj")
+        for node in ast.walk(syntax(path))
+        if isinstance(node, ast.ImportFrom) and names & {alias.name for alias in node.names}
+    }
+    assert asking == {"reconcile/reconcile.py"}
+    paths = {home: ROOT / f"{home.replace('.', '/')}.py" for home in homes}
+    assert not {home for home, path in paths.items() if imported_modules(path) & homes}
+
+
 def test_the_worker_asks_queue_and_memory_a_few_times_only():
     calls = [
         node

@@ -29,7 +29,7 @@ from controller.work.worker import (
 from controller.workqueue.queue import WorkQueue
 from controller.workqueue.rate_limiter import RECONNECT_SECONDS, RETRY_FIRST_SECONDS
 from kube.errors import NotFound, Transient
-from reconcile.children.refusals import pause_after
+from reconcile.model.pause import pause_after
 from reconcile.model.plan import (
     FORMER_JOB,
     OWNERLESS,

@@ -8,7 +8,7 @@ import pytest
 from api.constants import MAX_REPLICAS, Role
 from controller.work.applier import MAX_CREATES
 from reconcile.build.rendezvous import build_config_map, moved_pods
-from reconcile.children.refusals import FIRST_PAUSE_SECONDS
+from reconcile.model.pause import FIRST_PAUSE_SECONDS
 from reconcile.model.plan import Plan
 from reconcile.reconcile import reconcile
 from tests.memory.builders import a_job, a_pod, view_of

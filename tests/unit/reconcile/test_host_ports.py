@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from api.constants import LABEL_QUEUE
 from reconcile.build.rendezvous import ENDPOINT_LISTS
 from reconcile.children.host_ports import allocate_ports, free_bases
 from reconcile.model.move import Move
@@ -215,6 +216,15 @@ def test_a_job_that_waits_for_its_gang_holds_no_ranges(world):
     world.volcano_served = True
     world.settle()
     assert len(world.status()["hostPorts"]) == len(world.names("Pod")) == 2
+
+
+def test_a_job_that_waits_for_quota_holds_no_ranges(world):
+    world.settings = Settings(kueue=True)
+    world.workloads_served = True
+    job = a_job().with_workers(2).with_spec(**HOST)
+    world.begin(job.with_metadata(labels={LABEL_QUEUE: "q"}))
+    assert world.condition("Pending")["reason"] == "Queued"
+    assert "hostPorts" not in world.status()
 
 
 def test_a_suspended_job_holds_no_ranges(world):

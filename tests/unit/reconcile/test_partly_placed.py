@@ -214,6 +214,16 @@ def test_a_wrong_image_ends_it_as_soon_as_any_other_job(world, error):
     assert "no such image" in world.condition(Condition.FAILED)["message"]
 
 
+@pytest.mark.parametrize("error", IMAGES)
+def test_a_wrong_image_ends_it_although_a_quota_refuses_another_pod(error):
+    world = over_quota().world
+    world.kubelet.wait("train-worker-0", error, "no such image")
+    world.after(1)
+    assert world.condition("Pending")["reason"] == "ImageError"
+    world.after(IMAGES[error])
+    assert world.condition(Condition.FAILED)["reason"] == "ImageError"
+
+
 def test_suspended_it_waits_for_nothing(world):
     place_one(world, a_job().with_workers(2))
     give_back(world)

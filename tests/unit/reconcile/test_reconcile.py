@@ -113,6 +113,8 @@ def test_no_trainer_starts_with_a_namesakes_config_map(world, owner, phase, reas
     world.remove("ConfigMap", "train")
     world.advance(10)
     world.run()
+    world.kubelet.reap_all()  # the pod that found another's ConfigMap
+    world.run()
     assert world.phase() == "Running"
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from api.constants import Role
 from api.job import pod_group_name
-from reconcile.children.refusals import moot_refusals, pause_seconds, standing_refusals
+from reconcile.children.refusals import drop_moot
 from reconcile.model.plan import Child, Refusal
 from reconcile.model.view import View, build_view
-from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, view_of
+from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, plan_of, view_of
 from tests.memory.world import World
 
 JOB = a_job().with_ps(1).with_workers(3)
@@ -23,7 +23,7 @@ def refused(kind: str, name: str, *, is_delete: bool = False) -> Refusal:
 
 
 def look(job: JobBuilder, child: Child, *pods: PodBuilder, is_delete: bool = False) -> View:
-    return view_of(job, *pods, refusals=(refused(*child, is_delete=is_delete),))
+    return drop_moot(view_of(job, *pods, refusals=(refused(*child, is_delete=is_delete),)))
 
 
 @pytest.mark.parametrize(
@@ -41,23 +41,23 @@ def look(job: JobBuilder, child: Child, *pods: PodBuilder, is_delete: bool = Fal
     ],
 )
 def test_what_was_refused_stands_while_the_job_lacks_it(job, child, lacks):
-    view = look(job, child, a_pod(JOB.build(), index=1))
-    assert [each.child for each in standing_refusals(view)] == [child] * lacks
-    assert moot_refusals(view) == (frozenset() if lacks else {child})
+    view = view_of(job, a_pod(JOB.build(), index=1), refusals=(refused(*child),))
+    assert [each.child for each in drop_moot(view).observed.refusals] == [child] * lacks
+    assert plan_of(view).moot == (frozenset() if lacks else {child})
 
 
 def test_pods_of_an_attempt_that_ends_are_no_longer_wanted():
     pods = (a_pod(JOB.build(), index=1), a_pod(JOB.build(), index=2, attempt=2))
-    assert standing_refusals(look(JOB, ("Pod", "train-worker-0"), *pods)) == ()
+    assert not look(JOB, ("Pod", "train-worker-0"), *pods).observed.refusals
 
 
 def test_a_delete_matters_while_the_child_is_there_and_is_to_go():
     child = ("Pod", "train-ps-0")
     there = a_pod(JOB.build(), Role.PS, attempt=0)
     wanted = a_pod(JOB.build(), Role.PS)
-    assert moot_refusals(look(JOB, child, wanted, is_delete=True)) == {child}
-    assert standing_refusals(look(JOB, child, there, is_delete=True))
-    assert moot_refusals(look(JOB, child, is_delete=True)) == {child}
+    assert not look(JOB, child, wanted, is_delete=True).observed.refusals
+    assert look(JOB, child, there, is_delete=True).observed.refusals
+    assert not look(JOB, child, is_delete=True).observed.refusals
 
 
 def test_a_job_that_was_scaled_down_says_nothing_of_the_pod_that_was_refused(world):
@@ -72,7 +72,7 @@ def test_a_job_that_was_scaled_down_says_nothing_of_the_pod_that_was_refused(wor
 
 
 def pause_of(world: World) -> float:
-    return pause_seconds(build_view(world.observe(), world.now, world.settings))
+    return drop_moot(build_view(world.observe(), world.now, world.settings)).pause_seconds
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_creates_pause_after_a_refusal(times, jobs, seconds):
     facts: dict[str, Any] = {"refusals": (quota,), "refused_times": times}
     facts["paused_in_namespace"] = jobs
     job = a_job().with_workers(1)
-    assert pause_seconds(view_of(job, **facts)) == seconds
-    assert pause_seconds(view_of(job, refused_seconds=seconds - 1, **facts)) == 1
-    assert pause_seconds(view_of(job, refused_seconds=seconds + 1, **facts)) == 0
-    assert pause_seconds(view_of(job, refused_seconds=seconds - 6e-14, **facts)) == 0
+    assert view_of(job, **facts).pause_seconds == seconds
+    assert view_of(job, refused_seconds=seconds - 1, **facts).pause_seconds == 1
+    assert view_of(job, refused_seconds=seconds + 1, **facts).pause_seconds == 0
+    assert view_of(job, refused_seconds=seconds - 6e-14, **facts).pause_seconds == 0

@@ -60,8 +60,9 @@ def refused(message: str, reason: str = "Forbidden", kind: str = "Pod", **more: 
 
 def waits(reason: str, message: str = "") -> Hold:
     """What a job says one of whose pods waits so."""
-    pods = [a_pod(JOB, index=index).bound().waiting(reason, message) for index in range(2)]
-    return wait_of(view_of(JOB, *pods, config_maps=(a_config_map(),)))
+    job = a_job().with_workers(2).build()
+    pods = [a_pod(job, index=index).bound().waiting(reason, message) for index in range(2)]
+    return wait_of(view_of(job, *pods, config_maps=(a_config_map(),)))
 
 
 def await_config_map(workers: int) -> Hold:
@@ -274,7 +275,7 @@ def test_page_has_no_other_sentence():
 
 def test_command_with_the_longest_name_is_whole():
     name, uid = "n" * 63, "a1b2c3d4-0000-4000-8000-000000000000"
-    job = a_job(name).with_workers(1).build()
+    job = a_job(name).with_workers(1).with_status(phase="Pending", attempt=1).build()
     refusal = Refusal("Pod", f"{name}-worker-0", OWNERLESS, uid, 403)
     assert wait_of(view_of(job, refusals=(refusal,))).message.endswith(uid)
 

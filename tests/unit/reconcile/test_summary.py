@@ -6,13 +6,13 @@ from api.constants import Condition
 from api.status import JobStatus
 from reconcile.model.plan import Refusal
 from reconcile.model.view import View
+from reconcile.reconcile import ask
 from reconcile.status.summary import summarize
 from tests.memory.builders import (
     PodBuilder,
     a_job,
     a_pod,
     cause_of,
-    hold_of,
     view_of,
 )
 
@@ -25,7 +25,7 @@ def worker(index: int = 0, attempt: int = 1) -> PodBuilder:
 
 
 def status_of(view: View) -> JobStatus:
-    return summarize(view, hold_of(view))
+    return summarize(ask(view)[0])
 
 
 PHASES = {
@@ -120,7 +120,8 @@ def test_conditions_of_others_are_left_alone(world):
 )
 @pytest.mark.parametrize("is_there", [True, False])
 def test_children_that_nobody_may_delete_are_told_while_they_stay(status, is_there):
-    job = a_job().with_workers(1).with_status(attempt=1, **status).build()
+    builder = a_job().with_workers(1).with_status(attempt=1, **status)
+    job = builder.with_spec(suspend="conditions" in status).build()
     refusal = Refusal("Pod", "train-worker-0", "Forbidden", "pods stay", 403, is_delete=True)
     pods = [a_pod(job).running()] if is_there else []
     told = status_of(view_of(job, *pods, refusals=(refusal,)))
