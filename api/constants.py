@@ -203,12 +203,12 @@ class Reason(StrEnum):
     CHILDREN_TERMINATING = "ChildrenTerminating"  # the job is being deleted; a child still exists
     BACK_OFF = "BackOff"  # the next attempt waits for its back-off to pass
     # Causes of an attempt's end
-    POD_FAILED = "PodFailed"  # a trainer exited with an error
+    POD_FAILED = "PodFailed"  # a trainer exited with an error, or its pod exceeded its own limit
     POD_EVICTED = "PodEvicted"  # a pod was evicted, preempted or refused by its node
     POD_VANISHED = "PodVanished"  # somebody deleted a pod
     ADDRESS_CHANGED = "AddressChanged"  # a pod has another address than the one that its peers have
     STALE_CONFIG_MAP = "StaleConfigMap"  # a pod's node gives it the ConfigMap of a former job
-    NODE_LOST = "NodeLost"  # a pod's node is gone or does not answer
+    NODE_LOST = "NodeLost"  # a pod's node is gone, does not answer or has lost a container
     TRAINER_ASKED_RESTART = "TrainerAskedRestart"  # a trainer exited with 101 or 102; see below
     FAILURE_POLICY_IGNORE = "FailurePolicyIgnore"  # not counted, by a rule of podFailurePolicy
     ELASTIC_UNTRAINED = "ElasticUntrained"  # a launcher exited with 0 and never met enough peers

@@ -50,7 +50,8 @@ def controller_of(obj: Raw) -> Raw | None:
 def condition_of(obj: Raw, type_: str, status: str = "True") -> Raw | None:
     """The condition of this type in `status.conditions` if it has this status, or None."""
     for condition in (obj.get("status") or {}).get("conditions") or ():
-        if (condition.get("type"), condition.get("status")) == (type_, status):
+        is_read = isinstance(condition, dict)
+        if is_read and (condition.get("type"), condition.get("status")) == (type_, status):
             return dict(condition)
     return None
 
@@ -58,6 +59,15 @@ def condition_of(obj: Raw, type_: str, status: str = "True") -> Raw | None:
 def parse_time(text: str | None) -> datetime | None:
     """A metav1.Time or MicroTime as an aware datetime; None for None or an empty string."""
     return datetime.fromisoformat(text) if text else None
+
+
+def moment_of(value: Any) -> datetime | None:
+    """A time that others wrote; None for none, as for the zero of Go (year 1) or Unix (1970)."""
+    try:
+        moment = parse_time(value)
+    except (TypeError, ValueError):
+        return None
+    return moment if moment and moment.tzinfo and 1970 < moment.year < 9999 else None
 
 
 def format_time(moment: datetime | None) -> str:

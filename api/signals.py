@@ -13,6 +13,7 @@ _NAMES = (
     *("XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS"),
 )
 """Listed here, because `kubectl pdj` needs Linux's names on other systems too."""
+SIGABRT = 6
 SIGBUS = 7
 SIGKILL = 9
 

@@ -245,8 +245,8 @@ TEXTS: Texts = {
         Who.OPERATOR,
     ),
     Reason.POD_FAILED: Text(
-        "训练程序以错误退出。",
-        "阅读失败记录中的最后几行日志并修正程序；backoffLimit 允许重启。",
+        "训练程序以错误退出，或其 Pod 超出了自身的限额。",
+        "阅读失败记录中的最后几行日志并修正程序，或提高消息所指的限额；backoffLimit 允许重启。",
         Who.USER,
     ),
     Reason.POD_EVICTED: Text(

@@ -283,9 +283,9 @@ TEXTS: Texts = {
         Who.OPERATOR,
     ),
     Reason.POD_FAILED: Text(
-        "A trainer has exited with an error.",
-        "Read its last lines in the failure record and correct the program; backoffLimit allows "
-        "restarts.",
+        "A trainer has exited with an error, or its pod has exceeded a limit of its own.",
+        "Read its last lines in the failure record and correct the program, or raise the limit "
+        "that the message names; backoffLimit allows restarts.",
         Who.USER,
     ),
     Reason.POD_EVICTED: Text(

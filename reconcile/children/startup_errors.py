@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from api.constants import Reason
-from api.objects import condition_of, parse_time
+from api.objects import condition_of, moment_of, parse_time
 from reconcile.build.rendezvous import is_about_config_map
 from reconcile.model.hold import (
     CONFIG_FLAG,
@@ -126,6 +126,6 @@ def _due(view: View, error: _Error) -> datetime:
 def _began_at(view: View, pod: PodView) -> datetime:
     """When the kubelet began to start the containers, or began again after the last one ended."""
     condition = condition_of(pod.raw, "PodScheduled") or {}
-    scheduled = parse_time(condition.get("lastTransitionTime")) or view.job.created_at
+    scheduled = moment_of(condition.get("lastTransitionTime")) or view.job.created_at
     ended = pod.end.finished_at if pod.end else None
     return max(scheduled, ended) if ended else scheduled

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from api.constants import FORMER_FINALIZER, Reason
-from api.objects import Raw, condition_of, is_deleting, name_of, parse_time
+from api.objects import Raw, condition_of, is_deleting, moment_of, name_of
+from reconcile.model.end import MAX_GRACE_SECONDS
 from reconcile.model.hold import (
     MAX_CAUSE_CHARACTERS,
     Hold,
@@ -25,8 +26,6 @@ from reconcile.model.view import View
 
 HANG_SECONDS = 10.0
 """A child that is still there this long after it should be gone is named."""
-MAX_GRACE_SECONDS = 366 * 86400
-"""The longest grace period that we compute with: the API allows any int64, beyond the calendar."""
 FOREGROUND = "foregroundDeletion"
 OWN_FINALIZERS = frozenset({FOREGROUND, "orphan"})
 """The garbage collector's finalizers on the job. FOREGROUND makes it delete the children first."""
@@ -136,7 +135,7 @@ def _leaver(view: View, child: Raw) -> _Leaver:
 
 def _build(view: View, what: str, obj: Raw, finalizers: list[str]) -> _Leaver:
     leaving = obj if is_deleting(obj) else view.observed.job
-    due = parse_time(leaving["metadata"].get("deletionTimestamp")) or view.now
+    due = moment_of(leaving["metadata"].get("deletionTimestamp")) or view.now
     seconds = leaving["metadata"].get("deletionGracePeriodSeconds") or 0
     grace = timedelta(seconds=min(seconds, MAX_GRACE_SECONDS))
     if finalizers:
@@ -179,6 +178,6 @@ def _stuck(view: View) -> Iterator[tuple[PodView, float]]:
         is_lost = bool(pod.node) if node is None else condition_of(node, "Ready") is None
         if is_lost:
             # The deletion timestamp already includes the pod's grace period.
-            due = parse_time(pod.raw["metadata"].get("deletionTimestamp")) or view.now
+            due = moment_of(pod.raw["metadata"].get("deletionTimestamp")) or view.now
             waited = (view.now - due).total_seconds()
             yield pod, view.settings.force_delete_after_seconds - waited

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from api.constants import ANNOTATION_WOKEN
-from api.objects import condition_of, format_time, parse_time
+from api.objects import condition_of, format_time, moment_of, parse_time
 from api.trainer import waiting_states
 from reconcile.model.plan import ObjectReference, Patch
 from reconcile.model.pods import PodView
@@ -61,7 +61,7 @@ def _wait(pod: PodView) -> tuple[datetime | None, int]:
         return _LONG_AGO, MAX_CALLS
     condition = condition_of(pod.raw, "Initialized") or {}
     if AFTER_INIT in reasons and condition.get("status") == "True":
-        return parse_time(condition.get("lastTransitionTime")), 1
+        return moment_of(condition.get("lastTransitionTime")), 1
     return None, 0
 
 

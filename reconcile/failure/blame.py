@@ -7,6 +7,7 @@ seconds, too. If all logs are about a lost peer, the other pods get some seconds
 
 from collections.abc import Sequence
 
+from api.signals import SIGABRT
 from api.status import CLOCK_SKEW
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
@@ -54,5 +55,11 @@ def seconds_to_blame(view: View, failed: Sequence[PodView]) -> float:
 
 
 def tells_of_lost_peer(pod: PodView) -> bool:
-    """Whether the pod's last lines only report that it lost a peer."""
-    return pod.end is not None and pod.end.words.is_consequence
+    """Whether its last lines only report a lost peer, or nothing says why it aborted.
+
+    Gloo and NCCL abort if a peer is lost. A limit that the kubelet names is a cause by itself.
+    """
+    if pod.end is None or pod.ending.words:
+        return False
+    aborted = pod.end.signal == SIGABRT and not pod.end.words.says_why
+    return aborted or pod.end.words.is_consequence

@@ -1,9 +1,9 @@
 """Says how a pod has ended: a sentence for conditions and Events, and a record's message."""
 
-from api.objects import Raw
 from api.signals import SIGKILL, is_of_child, signal_name
 from api.status import Failure
-from reconcile.model.pods import ContainerEnd, PodView
+from reconcile.model.end import ContainerEnd
+from reconcile.model.pods import PodView
 from reconcile.model.view import View
 from reconcile.words.cause import NOTHING_KEPT
 
@@ -23,10 +23,10 @@ def describe_end(view: View, pod: PodView, others: int = 0) -> str:
     """One sentence: which pod, on which node, how it ended, how many others failed, and why."""
     where = f" on {pod.node}" if pod.node else ""
     followed = f", and {others} other{'s' * (others > 1)} failed, too" if others else ""
-    if pod.end is None:
-        status: Raw = pod.raw.get("status") or {}
-        reason = status.get("reason") or "unknown"
-        return f"{pod.name}{where} failed{followed}: {reason}: {status.get('message') or ''}"
+    if pod.end is None or pod.ending.words:
+        message = (pod.raw.get("status") or {}).get("message") or ""
+        said = pod.ending.words or f"unknown: {message}"
+        return f"{pod.name}{where} failed{followed}: {said}"
     cause = _cause(view, pod, pod.end)
     said = f": {cause}" if cause else ""
     return f"{pod.name}{where} {_how(view, pod, pod.end)}{followed}{said}"
@@ -46,8 +46,8 @@ def record_words(view: View, pod: PodView) -> tuple[str, str]:
     The message is the line with the cause, then the last log lines; or, without a log, how the pod
     ended. Both are empty if no container has ended.
     """
-    if pod.end is None:
-        return "", ""
+    if pod.end is None or pod.ending.words:
+        return pod.ending.words and f"failed: {pod.ending.words}", ""
     words, how = pod.end.words, _how(view, pod, pod.end)
     if not words.cause:
         return how, ""

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from api.constants import EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH, Reason
-from api.objects import condition_of, format_time, parse_time
+from api.objects import condition_of, format_time, moment_of
 from api.status import Failure, JobStatus
 from reconcile.build.rendezvous import has_moved, has_stale_config_map, moved_pods
 from reconcile.failure.blame import find_culprit, seconds_to_blame, tells_of_lost_peer
 from reconcile.failure.ending import OUT_OF_MEMORY, describe_end, describe_record, record_words
 from reconcile.failure.policy import PolicyAction, match_policy
-from reconcile.model.pods import DISRUPTION_TARGET, PodState, PodView
+from reconcile.model.end import DISRUPTION_TARGET, Author
+from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 
 LAUNCHER_CODES = (EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
@@ -59,11 +60,21 @@ def find_incident(view: View) -> Incident | None:
         if incident.is_fatal:
             return describe(view, incident)
     if failures:
-        return None if seconds_to_verdict(view) else _recall(view, failures)
+        return _peer_loss(view) or (None if seconds_to_verdict(view) else _recall(view, failures))
     noted = noted_failure(view)
     if noted is not None:
         return _of_record(noted)
     return _find_loss(view) if view.has_started else None
+
+
+def _peer_loss(view: View) -> Incident | None:
+    """The incident of a pod that the cluster is ending, if all that failed have lost a peer."""
+    ending = (p for p in view.pods.values() if p.is_live and p.ending.author is Author.CLUSTER)
+    pod = next(ending, None)
+    if pod is None or not all(map(tells_of_lost_peer, failed_pods(view))):
+        return None
+    message = f"{pod.name} on {pod.node} is being evicted, and its peers have lost it"
+    return Incident(_disruption(pod), message, False, pod=pod)
 
 
 def seconds_to_verdict(view: View) -> float:
@@ -139,7 +150,7 @@ def _is_programs_own(incident: Incident) -> bool:
 def failed_pods(view: View) -> list[PodView]:
     """The attempt's failed pods that are not being deleted, sorted by when they ended."""
     failed = [p for p in view.pods.values() if p.state is PodState.FAILED and not p.is_deleting]
-    return sorted(failed, key=lambda pod: (end_time(pod), not pod.is_disrupted, pod.name))
+    return sorted(failed, key=lambda pod: (end_time(pod), pod.ending.is_programs, pod.name))
 
 
 def judge_pod(view: View, pod: PodView) -> Incident:
@@ -147,15 +158,16 @@ def judge_pod(view: View, pod: PodView) -> Incident:
 
     `describe` adds the message only where it is needed, as thousands of pods can have failed.
     """
-    action = match_policy(view.job.spec.pod_failure_policy, pod.raw)
+    action = match_policy(view.job.spec.pod_failure_policy, pod)
     if action is PolicyAction.FAIL_JOB:
         return Incident(Reason.POD_FAILURE_POLICY, "", False, is_fatal=True, pod=pod)
+    is_programs, end = pod.ending.is_programs, pod.end
     codes = (*LAUNCHER_CODES, ELASTIC_GAVE_UP_CODE) if view.job.spec.is_elastic else LAUNCHER_CODES
-    if pod.end is not None and pod.end.exit_code in codes:
+    if is_programs and end is not None and end.is_trainer and end.exit_code in codes:
         return Incident(Reason.TRAINER_ASKED_RESTART, "", False, pod=pod)
     if action is PolicyAction.IGNORE:
         return Incident(Reason.FAILURE_POLICY_IGNORE, "", False, pod=pod)
-    if action is None and pod.is_disrupted:
+    if action is None and not is_programs:
         return Incident(_disruption(pod), "", False, pod=pod)
     if action is None and has_moved(view, pod):
         # The node has recreated the pod, and the program did not find itself among its peers.
@@ -168,9 +180,9 @@ def end_time(pod: PodView) -> str:
     moment: datetime | None = pod.end.finished_at if pod.end else None
     if moment is None:
         disruption = condition_of(pod.raw, DISRUPTION_TARGET) or {}
-        moment = parse_time(disruption.get("lastTransitionTime"))
+        moment = moment_of(disruption.get("lastTransitionTime"))
     if moment is None:
-        moment = parse_time(pod.raw["metadata"].get("creationTimestamp"))
+        moment = moment_of(pod.raw["metadata"].get("creationTimestamp"))
     return format_time(moment)
 
 
@@ -235,15 +247,15 @@ def _find_loss(view: View) -> Incident | None:
 def _vanishing(view: View, pod: PodView) -> Incident:
     where = f" on {pod.node}" if pod.node else ""
     message = f"{pod.name}{where} is being deleted"
-    action = match_policy(view.job.spec.pod_failure_policy, pod.raw)
+    action = match_policy(view.job.spec.pod_failure_policy, pod)
     if action is PolicyAction.FAIL_JOB:
         return Incident(Reason.POD_FAILURE_POLICY, message, False, is_fatal=True, pod=pod)
-    reason = _disruption(pod) if pod.is_disrupted else Reason.POD_VANISHED
+    reason = Reason.POD_VANISHED if pod.ending.author is Author.USER else _disruption(pod)
     return Incident(reason, message, action is PolicyAction.COUNT, pod=pod)
 
 
 def _disruption(pod: PodView) -> Reason:
-    return Reason.NODE_LOST if pod.has_lost_node else Reason.POD_EVICTED
+    return Reason.NODE_LOST if pod.ending.has_lost_node else Reason.POD_EVICTED
 
 
 def _some(names: tuple[str, ...] | list[str]) -> str:

@@ -15,7 +15,7 @@ from api.constants import ATTEMPT_ENDS, Condition, Reason
 from api.objects import changed, format_time, parse_time
 from api.status import JobStatus
 from api.trainer import count_accelerators
-from reconcile.failure.incident import Incident, end_time
+from reconcile.failure.incident import Incident
 from reconcile.model.plan import Outcome
 from reconcile.model.view import View
 
@@ -28,7 +28,7 @@ def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:
     if not view.has_started:
         return status
     now, pod = format_time(view.now), incident.pod
-    ended = end_time(pod) if pod and pod.end and not pod.is_deleting else ""
+    ended = format_time(pod.end.finished_at if pod and pod.end and not pod.is_deleting else None)
     ended = incident.record.time if incident.record else ended
     since = min(ended or now, now)  # a node's clock may be ahead
     return note_stop(status, min(since, _saved_until(view) or since), incident.reason)

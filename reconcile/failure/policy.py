@@ -2,8 +2,9 @@
 
 from enum import StrEnum
 
-from api.objects import Raw, condition_of, is_deleting
-from api.trainer import container_statuses, terminated_of
+from api.objects import Raw, condition_of
+from api.trainer import container_status, terminated_of
+from reconcile.model.pods import PodView
 
 
 class PolicyAction(StrEnum):
@@ -14,29 +15,31 @@ class PolicyAction(StrEnum):
     COUNT = "Count"
 
 
-def match_policy(policy: Raw | None, pod: Raw) -> PolicyAction | None:
+def match_policy(policy: Raw | None, pod: PodView) -> PolicyAction | None:
     """The action of the first rule that matches the lost pod, or None.
 
-    The exit codes of a pod that is being deleted do not count, because it was asked to end.
+    Exit codes count only if the program ended by itself: nobody chose the code of a container that
+    was told to end, or that its node lost.
     """
     for rule in (policy or {}).get("rules") or ():
         patterns = rule.get("onPodConditions") or ()
         if _matches_exit_codes(rule.get("onExitCodes"), pod) or any(
-            condition_of(pod, each["type"], each.get("status", "True")) for each in patterns
+            condition_of(pod.raw, each["type"], each.get("status", "True")) for each in patterns
         ):
             return PolicyAction(rule["action"])
     return None
 
 
-def _matches_exit_codes(requirement: Raw | None, pod: Raw) -> bool:
-    if requirement is None or is_deleting(pod):
+def _matches_exit_codes(requirement: Raw | None, pod: PodView) -> bool:
+    """Without containerName, the container that decided the end counts, not whichever ends later.
+
+    The code 0 never matches.
+    """
+    if requirement is None or not pod.ending.is_programs:
         return False
-    only = requirement.get("containerName")
-    values = set(requirement.get("values") or ())
-    wants_member = requirement.get("operator") == "In"
-    return any(
-        (code in values) == wants_member
-        for container in container_statuses(pod)
-        if (code := (terminated_of(container) or {}).get("exitCode", 0)) != 0
-        and only in (None, container["name"])
-    )
+    if only := requirement.get("containerName"):
+        code = (terminated_of(container_status(pod.raw, only)) or {}).get("exitCode")
+    else:
+        code = pod.end.exit_code if pod.end else None
+    is_listed = code in (requirement.get("values") or ())
+    return bool(code) and is_listed == (requirement.get("operator") == "In")

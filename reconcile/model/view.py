@@ -82,8 +82,12 @@ class View:
 
     @cached_property
     def pods(self) -> dict[str, PodView]:
-        """The wanted pods of this attempt that exist, by name."""
-        return {pod.name: pod for pod in self.all_pods if self._is_wanted(pod)}
+        """The wanted pods of this attempt, by name; one that succeeded in status stays so."""
+        wanted = {pod.name: pod for pod in self.all_pods if self._is_wanted(pod)}
+        for pod in wanted.values():
+            if pod.role and pod.index in self._known_done[pod.role]:
+                wanted[pod.name] = changed(pod, state=PodState.SUCCEEDED)
+        return wanted
 
     @cached_property
     def obsolete(self) -> tuple[PodView, ...]:
@@ -132,13 +136,17 @@ class View:
     @cached_property
     def completed(self) -> dict[Role, frozenset[int]]:
         """Indexes that succeeded in this attempt: seen now, or stored in status."""
-        done: dict[Role, frozenset[int]] = {}
-        for role in self.job.spec.roles:
-            remembered = self.role_status(role).completed_indexes
-            done[role] = parse_indexes(remembered) | {
-                pod.index for pod in self.of_role(role) if pod.state is PodState.SUCCEEDED
-            }
-        return done
+        return {
+            role: known
+            | {pod.index for pod in self.of_role(role) if pod.state is PodState.SUCCEEDED}
+            for role, known in self._known_done.items()
+        }
+
+    @cached_property
+    def _known_done(self) -> dict[Role, frozenset[int]]:
+        """Indexes that succeeded in this attempt according to status."""
+        roles = self.job.spec.roles
+        return {role: parse_indexes(self.role_status(role).completed_indexes) for role in roles}
 
     @cached_property
     def workload(self) -> Raw | None:

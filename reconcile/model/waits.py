@@ -3,8 +3,7 @@
 A kubelet tries again for ever. So only what cannot heal is listed, and what is normal. Any other
 state is an error that can heal, also one that nobody knows.
 
-The words are those of kubelet 1.36 (`kuberuntime`, `images/types.go`), cri-api's errors, runc and
-crun.
+The states are those of kubelet 1.36 (`kuberuntime`, `images/types.go`) and cri-api's errors.
 """
 
 import re
@@ -17,6 +16,7 @@ from api.trainer import trainer_name, waiting_states
 from reconcile.model.hold import MAX_CAUSE_CHARACTERS
 from reconcile.model.pods import PodView
 from reconcile.model.view import View
+from reconcile.words.hopeless import is_hopeless
 
 UNTRIED = frozenset({"", "ContainerCreating", "PodInitializing"})
 """The states of a container that the kubelet has not tried to start."""
@@ -25,13 +25,6 @@ NORMAL = UNTRIED | {"CrashLoopBackOff"}
 PULL_BACKS_OFF = "ImagePullBackOff"
 _IMAGE = re.compile("Image|Pull|Registry|Signature")
 _HOPELESS_STATES = frozenset({"InvalidImageName", "ErrImageNeverPull"})
-_HOPELESS = re.compile(
-    "couldn't find key|non-existent (?:config|secret) key"
-    "|runAsNonRoot|non-root policy|invalid reference format"
-    r"|no command|executable file .*not found|container process.* exec: \"|exec format error"
-)
-_OF_THE_NODE = re.compile("hook")
-"""A hook of the runtime is a command, too, but the node's."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +53,7 @@ class Wait:
     @cached_property
     def heals(self) -> bool:
         """Whether the kubelet can succeed later, with the pod as it is."""
-        is_hopeless = _HOPELESS.search(self.text) and not _OF_THE_NODE.search(self.text)
-        return self.state not in _HOPELESS_STATES and not is_hopeless
+        return self.state not in _HOPELESS_STATES and not is_hopeless(self.text)
 
     @property
     def lacks_object(self) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from api.constants import Reason
-from api.objects import Raw, condition_of, parse_time
+from api.objects import Raw, condition_of, moment_of
 from api.trainer import requests_of, too_many_devices
 from reconcile.build.rendezvous import is_about_config_map
 from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, and_more, clock_time, count, earliest
@@ -61,7 +61,7 @@ def explain_silent_nodes(view: View) -> tuple[str, str] | None:
     if not silent:
         return None
     pod = silent[0]
-    since = parse_time((condition_of(pod.raw, "Ready", "False") or {}).get("lastTransitionTime"))
+    since = moment_of((condition_of(pod.raw, "Ready", "False") or {}).get("lastTransitionTime"))
     when = f" since {clock_time(since)}" if since else ""
     cause = f"{pod.node} with {pod.name} has not answered{when}{and_more(len(silent) - 1)}"
     return cause, f"kubectl get node {pod.node}; if it is lost: kubectl delete pod {pod.name}"
@@ -109,7 +109,7 @@ def _lacking_address(view: View) -> Iterator[tuple[PodView, float]]:
         if pod.is_live and pod.node and not pod.address:
             condition = condition_of(pod.raw, "PodScheduled") or pod.raw["metadata"]
             told = condition.get("lastTransitionTime") or condition.get("creationTimestamp")
-            since = parse_time(told) or view.job.created_at
+            since = moment_of(told) or view.job.created_at
             yield pod, ADDRESS_SECONDS - (view.now - since).total_seconds()
 
 
@@ -127,7 +127,7 @@ def _unscheduled(view: View) -> Hold | None:
     refused = [(pod, why) for pod in view.pods.values() if (why := _unschedulable(pod))]
     if not refused:
         return None
-    since = parse_time(min(str(why.get("lastTransitionTime") or "") for _, why in refused))
+    since = moment_of(min(str(why.get("lastTransitionTime") or "") for _, why in refused))
     when = f" since {clock_time(since)}" if since else ""
     total = view.job.spec.total_replicas
     pod, why = refused[0]

@@ -96,6 +96,11 @@ class LastWords:
     lines: tuple[str, ...] = ()
 
     @property
+    def says_why(self) -> bool:
+        """Whether the cause is an error, and more than that a signal ended a process."""
+        return self.is_error and not (_DETECTED.match(self.cause) or _OBITUARY.match(self.cause))
+
+    @property
     def is_of_hardware(self) -> bool:
         """Whether the node's device is at fault."""
         return fault_of(self.cause) is Fault.HARDWARE

@@ -20,12 +20,14 @@ from tests.memory.builders import (
     status_of,
     view_of,
 )
-from tests.memory.logs import PEER_LOST, launched, raised
+from tests.memory.logs import PEER_LOST, detected, launched, raised
 
 JOB = a_job().with_workers(4).with_status(phase="Running", attempt=1).build()
 MANY = 400
 """More than `read_message` remembers."""
 BAD_BATCH = raised("ValueError: bad batch 17")
+NO_SPACE = "RuntimeError: [enforce fail] No space left on device\n"
+ABORTED = detected("Process abort signal", "SIGABRT")
 
 
 def worker(index: int, code: int, seconds: float, message: str = "") -> PodBuilder:
@@ -56,6 +58,17 @@ ALL_FAILED = {
         worker(0, 247, 5, launched("epoch 1\n", -9)),
     ],
     "without-a-word": [worker(1, 1, 5, PEER_LOST), worker(0, 3, 5)],
+    "aborted-in-the-same-second": [worker(0, 1, 5, NO_SPACE), worker(1, 134, 5)],
+    "aborted-first": [worker(1, 134, 4, "epoch 1\n"), worker(0, 1, 5, NO_SPACE)],
+    "aborted-with-paddles-own-line": [worker(1, 134, 4, ABORTED), worker(0, 1, 5, NO_SPACE)],
+    "aborted-under-the-launcher": [worker(1, 250, 4), worker(0, 1, 5, NO_SPACE)],
+    "aborted-with-a-cause": [worker(0, 134, 4, NO_SPACE), worker(1, 1, 5, BAD_BATCH)],
+    "limit-of-its-own-before-the-peers": [
+        worker(1, 134, 4),
+        worker(0, 137, 5, PEER_LOST).with_status(
+            reason="Evicted", message='Usage of EmptyDir volume "x" exceeds the limit "1Gi". '
+        ),
+    ],
     "first-of-two-causes": [worker(0, 1, 4, BAD_BATCH), worker(1, 1, 5, BAD_BATCH)],
     "consequences-alone": [worker(0, 1, 4, PEER_LOST), worker(1, 1, 5, PEER_LOST)],
 }
@@ -88,6 +101,22 @@ def test_the_first_to_end_decides_what_is_charged():
     incident = incident_of(seen(evicted, worker(0, 1, 5, BAD_BATCH)))
     assert (incident.reason, incident.is_charged) == (Reason.POD_EVICTED, False)
     incident = incident_of(seen(worker(0, 1, 3, PEER_LOST), evicted))
+    assert (incident.reason, incident.is_charged) == (Reason.POD_FAILED, True)
+
+
+def test_one_that_aborted_without_a_word_waits_for_the_culprit():
+    aborted = worker(1, 134, 4)
+    assert find_incident(seen(aborted, seconds=5)) is None
+    assert named(seen(aborted, worker(0, 1, 5, NO_SPACE), seconds=6)) == "train-worker-0"
+    assert named(seen(aborted, seconds=60)) == "train-worker-1"
+
+
+def test_peers_that_lost_a_pod_of_a_node_that_shuts_down_are_not_charged():
+    """It saves its checkpoint for longer than we wait for a cause."""
+    going = a_pod(JOB).running().with_condition("DisruptionTarget", reason="TerminationByKubelet")
+    incident = incident_of(seen(going, worker(1, 1, 4, PEER_LOST), seconds=60))
+    assert (incident.reason, incident.is_charged) == (Reason.POD_EVICTED, False)
+    incident = incident_of(seen(going, worker(1, 1, 4, BAD_BATCH), seconds=60))
     assert (incident.reason, incident.is_charged) == (Reason.POD_FAILED, True)
 
 

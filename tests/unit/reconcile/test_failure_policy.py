@@ -4,6 +4,7 @@ import pytest
 
 from api.objects import Raw
 from reconcile.failure.policy import PolicyAction, match_policy
+from reconcile.model.pods import view_pod
 from tests.memory.builders import a_job, a_pod
 
 JOB = a_job().with_workers(1).build()
@@ -22,6 +23,7 @@ def on_condition(action: str, type_: str, status: str | None = None) -> Raw:
     return {"action": action, "onPodConditions": [pattern]}
 
 
+NINE = {"terminated": {"exitCode": 9}}
 EVICTED = a_pod(JOB).ended(143).with_condition("DisruptionTarget")
 
 
@@ -56,7 +58,27 @@ RULES = {
     ),
     "init-container": (
         [on_codes("FailJob", "In", 9)],
-        a_pod(JOB).with_init_container("i", {"terminated": {"exitCode": 9}}),
+        a_pod(JOB).with_status(phase="Failed").with_init_container("i", NINE),
+        "FailJob",
+    ),
+    "sidecar-that-ended-before-or-after": (
+        [on_codes("FailJob", "In", 9)],
+        a_pod(JOB).ended(1).with_container("logs", NINE),
+        None,
+    ),
+    "code-that-nobody-chose": (
+        [on_codes("FailJob", "NotIn", 1)],
+        a_pod(JOB).ended(137, reason="ContainerStatusUnknown"),
+        None,
+    ),
+    "code-of-a-pod-that-is-evicted": (
+        [on_codes("FailJob", "In", 143)],
+        EVICTED,
+        None,
+    ),
+    "sidecar-by-name": (
+        [on_codes("FailJob", "In", 9, container="logs")],
+        a_pod(JOB).ended(1).with_container("logs", NINE),
         "FailJob",
     ),
     "code-of-a-pod-told-to-end": (
@@ -70,4 +92,4 @@ RULES = {
 @pytest.mark.parametrize(("rules", "pod", "action"), RULES.values(), ids=RULES)
 def test_first_matching_rule_decides(rules, pod, action):
     wanted = PolicyAction(action) if action else None
-    assert match_policy({"rules": rules}, pod.build()) == wanted
+    assert match_policy({"rules": rules}, view_pod(pod.build(), {})) == wanted

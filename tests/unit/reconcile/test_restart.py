@@ -268,6 +268,21 @@ def test_in_place_restarts_count_as_in_batch_v1(limit, restarts, ends):
     assert (transition is not None) == ends
 
 
+@pytest.mark.parametrize(
+    ("last", "ends"),
+    [
+        pytest.param({"exitCode": 1, "reason": "Error"}, True, id="program"),
+        pytest.param({"exitCode": 255, "reason": "Unknown"}, False, id="node-rebooted"),
+        pytest.param({"exitCode": 137, "reason": "ContainerStatusUnknown"}, False, id="lost"),
+    ],
+)
+def test_the_node_s_restart_in_place_does_not_count(last, ends):
+    job = a_job().with_workers(1).with_spec(backoffLimit=1).build()
+    pod = a_pod(job).running().restarted(1).build()
+    pod["status"]["containerStatuses"][0]["lastState"] = {"terminated": last}
+    assert (find_exhausted_in_place(view_of(job, pod)) is not None) == ends
+
+
 def test_in_place_restart_is_no_incident(world):
     template = {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "paddle"}]}}
     world.run(a_job().with_workers(2, template))
