@@ -54,6 +54,8 @@ class Invariants:
     """By name, the last version of each pod of ours that is there."""
     _workload: Raw | None = None
     """The Workload while it has quota."""
+    _full_ends: set[tuple[str, str]] = field(default_factory=set)
+    """Attempt and name of each pod whose trainer exited with 0 before anybody ended the pod."""
     _addresses: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     """By job UID and attempt, every address that its pods had."""
 
@@ -81,6 +83,8 @@ class Invariants:
         pod = self._lives.pop(change.place[1], None)
         if change.obj is not None and labels_of(change.obj).get(LABEL_JOB_UID):
             self._lives[change.place[1]] = change.obj
+        if pod is not None and change.obj is not None and _ends_fully(pod, change.obj):
+            self._full_ends.add((labels_of(pod).get(LABEL_ATTEMPT, "1"), name_of(pod)))
         is_deleted = change.obj is None or is_deleting(change.obj)
         by_operator = is_deleted and change.version in self._deleted
         if pod is None or not by_operator or not _is_healthy(pod):
@@ -141,8 +145,18 @@ class Invariants:
         assert not (wrong := wrong_steps(before, status)), wrong
         charged = status.get("failureCount", 0)
         assert charged <= self.most_limit, "more charged restarts than the limit"
-        assert charged <= self.chargeable, "one incident was charged twice"
+        assert charged <= self.chargeable, "charged twice, or for another's doing"
         assert len(status.get("failures") or ()) <= 5
+        if status.get("phase") == "Completed" != before.get("phase"):
+            self._check_completion(job, str(status.get("attempt", 1)))
+
+    def _check_completion(self, job: Raw, attempt: str) -> None:
+        """Never without a full end: an elastic job's least number of workers, or all workers."""
+        worker = job["spec"]["worker"]
+        names = {f"train-worker-{index}" for index in range(worker["replicas"])}
+        full = {name for of, name in self._full_ends if of == attempt}
+        least = 1 if "requests" in worker else len(names)
+        assert len(names & full) >= least, "completed without a full end"
 
     def _check_pod(self, pod: Raw) -> None:
         labels = labels_of(pod)
@@ -254,6 +268,13 @@ def _check_cleaned(job: Raw, status: Raw, pods: list[Raw]) -> None:
 
 def _count_of(role: str, counts: Iterable[Raw]) -> int:
     return sum(each["count"] for each in counts if each["name"] == role)
+
+
+def _ends_fully(before: Raw, after: Raw) -> bool:
+    """Whether the trainer exits with 0 here, and nobody has begun to end its pod."""
+    phases = [(pod.get("status") or {}).get("phase") for pod in (before, after)]
+    is_ended = is_deleting(after) or _is_true(after.get("status") or {}, "DisruptionTarget")
+    return phases[0] != phases[1] == "Succeeded" and not is_ended
 
 
 def _is_healthy(pod: Raw) -> bool:

@@ -176,9 +176,20 @@ class Scenario:
         if is_running and self.world.get("Pod", pod)["spec"]["restartPolicy"] == "OnFailure":
             self.kubelet.restart(pod)
 
-    def do_evict(self, pod: str) -> None:
+    def do_evict(self, pod: str, code: int = 143) -> None:
+        """With the code 0, the trainer has only saved a checkpoint."""
         if self._status(pod).get("phase") == "Running":
-            self.kubelet.evict(pod)
+            self.kubelet.evict(pod, code=code)
+
+    def do_reject(self, name: str) -> None:
+        """A kubelet that has restarted does not take the pod, whether it runs, waits or is done."""
+        if self._status(name).get("phase") in ("Pending", "Running", "Succeeded"):
+            self.kubelet.reject(name)
+
+    def do_lose(self, pod: str) -> None:
+        """The node was rebooted, and its kubelet does not know how the trainer ended."""
+        if self._status(pod).get("phase") == "Running":
+            self.kubelet.end(pod, 137, reason="ContainerStatusUnknown", finishedAt=None)
 
     def do_readdress(self, pod: str) -> None:
         """A live pod's sandbox is made anew."""

@@ -85,6 +85,10 @@ IN_MEMORY: Draws = (
     ("kueue-returns", {}),
     ("reshape", {"replicas": (1, 2, 3), "zone": ("a", "b")}),
     ("relabel", {"queue": ("other", "")}),
+    ("evict", POD | {"code": (0,)}),
+    ("reap", POD | {"code": (0,)}),
+    ("reject", {"name": THERE}),
+    ("lose", POD),
 )
 
 

@@ -32,6 +32,14 @@ STORIES: dict[str, Story] = {
     "asks for a restart": (ELASTIC, 12, _end(101)),
     "loses a pod": (PAIR, 12, LOST),
     "is evicted": (PAIR, 12, {"do": "evict", "pod": "train-worker-0"}),
+    "leaves with 0 when evicted": (PAIR, 12, {"do": "evict", "pod": "train-worker-0", "code": 0}),
+    "an elastic worker leaves with 0 when evicted": (
+        ELASTIC,
+        12,
+        {"do": "evict", "pod": "train-worker-0", "code": 0},
+    ),
+    "is rejected": (PAIR, 12, {"do": "reject", "name": "train-worker-0"}),
+    "its container is lost": (PAIR, 12, {"do": "lose", "pod": "train-worker-0"}),
     "a user deletes a pod": (PAIR, 12, {"do": "remove", "kind": "Pod", "name": "train-worker-0"}),
     "loses its ConfigMap": (PAIR, 12, {"do": "remove", "kind": "ConfigMap", "name": "train"}, LOST),
     "loses its ConfigMap while a pod waits": (

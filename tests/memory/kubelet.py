@@ -95,13 +95,19 @@ class Kubelet:
         running = {"running": {"startedAt": self._now()}}
         self._set_container(name, "Running", running, lastState=ended, restartCount=count)
 
-    def evict(self, name: str, reason: str = "EvictionByEvictionAPI") -> None:
-        """The cluster ends the pod: the condition first, then the exit by SIGTERM."""
+    def evict(
+        self, name: str, reason: str = "EvictionByEvictionAPI", code: int = SIGTERM_EXIT
+    ) -> None:
+        """The cluster ends the pod: the condition first, then the exit, by SIGTERM or well."""
         pod = self.world.get("Pod", name)
         condition = self._condition("DisruptionTarget", reason=reason)
         conditions = [*(pod.get("status", {}).get("conditions") or ()), condition]
         self._edit_status(name, conditions=conditions)
-        self.end(name, SIGTERM_EXIT)
+        self.end(name, code)
+
+    def reject(self, name: str, reason: str = "NodeAffinity") -> None:
+        """A kubelet does not take the pod, or not again; its containers are as they were."""
+        self._edit_status(name, phase="Failed", reason=reason, message="Pod was rejected")
 
     def delete(self, name: str) -> None:
         self.world.delete("Pod", name)
