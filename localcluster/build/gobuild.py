@@ -5,9 +5,11 @@ go.sum and the sources. A finished binary is moved there by a rename, so it is n
 Only one build runs per folder. A second process waits and then finds the binaries.
 """
 
+import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -18,9 +20,17 @@ from localcluster.build.environments import cache_folder
 from localcluster.build.golang import find_go
 from localcluster.machine.errors import BuildError
 from localcluster.machine.filelock import FileLock
-from localcluster.machine.report import Report, run_to_end
+from localcluster.machine.report import Progress, Read, Report, run_to_end
 
 LAST_LINES = 20
+UNFINISHED = ".unfinished"
+SIZES = "sizes.json"
+"""The programs' sizes in bytes, by name: a file of another size is only a part of one."""
+LISTED = '{{.ImportPath}}\t{{.Dir}}\t{{join .GoFiles "\\t"}}'
+AGAIN = "(the next call goes on from here; `go clean -cache -modcache` empties Go's own caches)"
+LARGEST_BYTES = 1 << 30
+"""About twice what the largest package takes, if no garbage is collected."""
+CGROUP = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
@@ -54,8 +64,11 @@ class Pins:
         return self.home() / path
 
     def missing_binaries(self, folder: Path) -> list[str]:
-        """The names of the binaries that are not in this folder."""
-        return [name for name in self.binaries if not os.access(folder / name, os.X_OK)]
+        """The names of the binaries that are not in this folder, or not whole."""
+        sizes: dict[str, int] = {}
+        with contextlib.suppress(OSError, ValueError):
+            sizes = json.loads((folder.parent / SIZES).read_text())
+        return [name for name in self.binaries if not _is_whole(folder / name, sizes.get(name))]
 
     def minimum_go(self) -> str:
         """The version of Go that go.mod asks for."""
@@ -70,6 +83,12 @@ class Pins:
         for path in (self.folder / "go.mod", self.folder / "go.sum", *sources):
             digest.update(path.read_bytes())
         return digest.hexdigest()[:12]
+
+
+def _is_whole(program: Path, size: int | None) -> bool:
+    """Whether it can be run and has this size, as far as the size is known."""
+    is_there = os.access(program, os.X_OK)
+    return is_there and size in (None, program.stat().st_size)
 
 
 def ensure_built(pins: Pins, report: Report = print) -> Path:
@@ -111,7 +130,25 @@ def go_environment() -> dict[str, str]:
     """The environment for `go`: the user's own flags and workspace must not change the pins."""
     fixed = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
     free = {name: value for name, value in os.environ.items() if name not in ("GOOS", "GOARCH")}
-    return {**free, **fixed, "CGO_ENABLED": "0"}
+    return {**memory_settings(available_bytes()), **free, **fixed, "CGO_ENABLED": "0"}
+
+
+def memory_settings(available: int) -> dict[str, str]:
+    """Variables for the compiler and the linker, of which one runs per core: they collect no
+    garbage below their share of the memory, if that share is enough for the largest package.
+    """
+    share = available // 2 // (os.cpu_count() or 1)
+    return {"GOGC": "off", "GOMEMLIMIT": str(share)} if share >= LARGEST_BYTES else {}
+
+
+def available_bytes() -> int:
+    """The memory that is free for new processes, here and in this control group."""
+    text = Path("/proc/meminfo").read_text()
+    found = [int(line.split()[1]) * 1024 for line in text.splitlines() if "MemAvailable" in line]
+    with contextlib.suppress(OSError, ValueError):  # no limit, or another version of cgroups
+        found.append(int((CGROUP / "memory.max").read_text()))
+        found[-1] -= int((CGROUP / "memory.current").read_text())
+    return min(found, default=0)
 
 
 def _build_missing(pins: Pins, folder: Path, report: Report) -> None:
@@ -127,21 +164,67 @@ def _build_missing(pins: Pins, folder: Path, report: Report) -> None:
 
 
 def _build(pins: Pins, missing: list[str], report: Report) -> None:
+    """Build all that is missing by one command: the programs share packages, and are linked side
+    by side.
+    """
     go, folder = find_go(pins.minimum_go(), report), pins.binaries_folder()
+    unfinished = pins.home() / UNFINISHED
+    shutil.rmtree(unfinished, ignore_errors=True)  # left by a build that was killed
     folder.mkdir(parents=True, exist_ok=True)
+    unfinished.mkdir()
     report(f"building {pins.title} {pins.version} into {folder} (once, some minutes)")
+    packages = [pins.binaries[name] for name in missing]
+    try:
+        _compile(go, pins, packages, report)
+        for name in missing:
+            (unfinished / _file_name(pins.binaries[name], unfinished)).replace(folder / name)
+        sizes = {name: (folder / name).stat().st_size for name in pins.binaries}
+        (unfinished / SIZES).write_text(json.dumps(sizes))
+        (unfinished / SIZES).replace(pins.home() / SIZES)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _compile(go: Path, pins: Pins, packages: list[str], report: Report) -> None:
+    """Build the programs into the folder UNFINISHED. Raises BuildError."""
+    tags = ["-tags", ",".join(pins.tags)]
     flags = " ".join(["-s", "-w", *(f"-X {value}" for value in pins.values)])
-    command = [str(go), "build", "-trimpath", "-tags", ",".join(pins.tags)]
-    command += ["-ldflags", flags, "-o"]
-    for number, name in enumerate(missing, start=1):
-        unfinished = folder / f".{name}.{os.getpid()}"
-        title = f"{name} ({number} of {len(missing)}): building"
-        try:
-            command_line = [*command, str(unfinished), pins.binaries[name]]
-            code, said = run_to_end(command_line, title, report, pins.folder, go_environment())
-            if code:
-                lines = said.splitlines()[-LAST_LINES:]
-                raise BuildError(f"cannot build {name}:\n" + "\n".join(lines))
-            unfinished.replace(folder / name)
-        finally:
-            unfinished.unlink(missing_ok=True)
+    build = [str(go), "build", "-v", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", flags]
+    build += [*tags, "-o", str(pins.home() / UNFINISHED), *packages]
+
+    def run(command: list[str], doing: str, read: Read) -> list[str]:
+        title = f"{pins.title}: {doing}"
+        code, said = run_to_end(command, title, report, pins.folder, go_environment(), read)
+        if code:
+            lines = [line for line in said.splitlines() if line not in sizes][-LAST_LINES:]
+            text = "\n".join([*lines, AGAIN])
+            raise BuildError(f"cannot build {', '.join(_names(pins, packages))}:\n{text}")
+        return said.splitlines()
+
+    sizes: dict[str, int] = {}
+    found = run([str(go), "list", "-deps", "-f", LISTED, *tags, *packages], "fetching", _fetched)
+    sizes |= dict(_size(line) for line in found if "\t" in line)
+    progress, left = Progress(sum(sizes.values())), dict(sizes)
+    run(build, "building", lambda line: progress.add(left.pop(line, 0)) if line in left else "")
+
+
+def _fetched(line: str) -> str:
+    """The module that a line of Go's names as being downloaded, else nothing."""
+    return line.partition("go: downloading ")[2]
+
+
+def _size(line: str) -> tuple[str, int]:
+    """A package of the list with the bytes of its sources: about what compiling it takes."""
+    package, folder, *files = line.split("\t")
+    return package, sum((Path(folder) / file).stat().st_size for file in files if file)
+
+
+def _names(pins: Pins, packages: list[str]) -> list[str]:
+    return [name for name, package in pins.binaries.items() if package in packages]
+
+
+def _file_name(package: str, folder: Path) -> str:
+    """The file in which Go has put a program: named after the package, without its version."""
+    built = [each.name for each in folder.iterdir()]
+    parts = [part for part in package.split("/") if not re.fullmatch(r"v[0-9]+", part)]
+    return parts[-1] if parts[-1] in built else built[0]

@@ -57,7 +57,7 @@ def test_build_that_fails_says_what_go_said_and_leaves_no_binary(pins):
     with pytest.raises(BuildError, match=r"cannot build it:\n.*no-such-package"):
         ensure_built(pins, told.append)
     assert list(pins.binaries_folder().iterdir()) == []
-    assert any("it (1 of 1): building" in line for line in told)
+    assert any("Broken: fetching" in line for line in told)
 
 
 def test_second_build_waits_for_the_first_and_builds_nothing():
