@@ -11,8 +11,8 @@ PYTEST = $(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile --no-loa
 RESILIENCE := tests/cluster/tenants tests/cluster/surroundings tests/faults
 # The ways to install, what watches the operator, and every command of the documents: eight minutes.
 PRODUCTION := tests/production tests/manuals
-# What compares times with those of a calm machine, or fills half of its memory.
-CALM := tests/cluster/tenants/test_neighbours.py tests/cluster/tenants/test_large_objects.py
+# What compares what a machine takes with a bound; it runs alone.
+TIMINGS := tests/timings
 
 .PHONY: help
 help: ## List every target
@@ -74,11 +74,15 @@ packages: $(STAMP) ## Install the packages of Debian that some tests need; says 
 
 .PHONY: test
 test: prepare ## Run every test of what the operator does: unit, on a real API server, real training
-	$(PYTEST) $(addprefix --ignore=,$(RESILIENCE) $(PRODUCTION) tests/e2e)
+	$(PYTEST) $(addprefix --ignore=,$(RESILIENCE) $(PRODUCTION) $(TIMINGS) tests/e2e)
 
 .PHONY: resilience
 resilience: prepare ## Run the tests of hostile tenants, failing surroundings and faults at random
-	$(PYTEST) $(addprefix --ignore=,$(CALM)) $(RESILIENCE); others=$$?; $(BIN)/pytest $(CALM) && exit $$others
+	$(PYTEST) $(RESILIENCE)
+
+.PHONY: timings
+timings: prepare ## Run the tests of what takes time, processor or memory: alone, in one process, on a quiet machine
+	$(BIN)/pytest $(TIMINGS) --durations=20
 
 .PHONY: test-again
 test-again: $(STAMP) ## Run the files of the tests that failed last once more, one after the other

@@ -23,10 +23,10 @@ from localcluster.machine import clock
 from tests.e2e.node import RealNode
 from tests.e2e.shared import node_of
 from tests.e2e.world import is_inside
-from tests.live import network, rights, shared, temporary, volcano
+from tests.live import network, patience, rights, shared, temporary, volcano
 from tests.live.distribution import Distribution
 from tests.live.history import History
-from tests.live.lab import CORE, PADDLE_JOBS, WAIT_SECONDS, Lab
+from tests.live.lab import CORE, PADDLE_JOBS, Lab
 from tests.live.operated import SOON_LOST, install_without_deployment, start_operator
 from tests.live.shared import SharedClusters
 from tests.live.tinyimages import write_tiny_images
@@ -71,11 +71,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark every test that needs the local cluster.
+    """Mark every test that needs the local cluster, and let none hang for ever.
 
     What takes long comes first, and files that share a cluster follow each other.
     """
     for item in items:
+        item.add_marker(pytest.mark.timeout(patience.TEST_SECONDS))
         needs = CLUSTER_FIXTURES & set(getattr(item, "fixturenames", ()))
         if needs or CLUSTER_TESTS in item.path.parents:
             item.add_marker("cluster")
@@ -217,10 +218,10 @@ def new_namespace(cluster: Cluster) -> Iterator[str]:
     client.create(f"{CORE}/namespaces", {"metadata": {"name": name}})
     # Admission refuses pods until a controller has made the ServiceAccount.
     account = f"{path}/serviceaccounts/default"
-    assert clock.wait_until(lambda: client.find(account) is not None, WAIT_SECONDS), account
+    assert clock.wait_until(lambda: client.find(account) is not None, patience.SECONDS), account
     yield name
     # A test of large objects leaves an API server that has no answer for half a minute.
-    assert clock.wait_until(lambda: _is_deleted(client, path), WAIT_SECONDS), path
+    assert clock.wait_until(lambda: _is_deleted(client, path), patience.SECONDS), path
 
 
 def _is_deleted(client: Client, path: str) -> bool:

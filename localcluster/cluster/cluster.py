@@ -33,6 +33,8 @@ NETWORK_PROGRAM = (sys.executable, "-m", "localcluster.node.runtime.fabric")
 NETWORK_FILE = "network.json"
 NODE_PROGRAM = (sys.executable, "-m", "localcluster.node")
 NOT_READY_TAINT = "node.kubernetes.io/not-ready"
+KUBECTL_SECONDS = 900.0
+"""Only a kubectl that hangs takes so long, also where the machine is slow or busy."""
 STOP_GRACE_SECONDS = 2.0  # an API server with open watches uses all of it
 NODE_GRACE_SECONDS = 5.0
 TOKEN_SECONDS = 24 * 3600
@@ -122,7 +124,7 @@ class Cluster:
         stdin: str | None = None,
         check: bool = True,
         kubeconfig: Path | None = None,
-        timeout_seconds: float = 120.0,
+        timeout_seconds: float = KUBECTL_SECONDS,
     ) -> subprocess.CompletedProcess[str]:
         """Run kubectl as administrator, or with another kubeconfig.
 

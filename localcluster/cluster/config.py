@@ -43,7 +43,7 @@ class ClusterConfig:
     backoff_seconds: float = 10.0
     config_retry_seconds: float = CONFIG_RETRY_SECONDS
     component_arguments: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    start_timeout_seconds: float = 180.0
+    start_timeout_seconds: float = 900.0
     report: Report = field(default=print, repr=False)
 
     @property

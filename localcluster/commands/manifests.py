@@ -12,8 +12,8 @@ from localcluster.cluster.cluster import Cluster
 from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError
 
-SERVED_SECONDS = 60.0
-ACCOUNT_SECONDS = 100
+SERVED_SECONDS = 600.0
+ACCOUNT_SECONDS = 600
 
 
 def install(

@@ -8,6 +8,7 @@ from pathlib import Path
 from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.filelock import FileLock
+from tests.live import patience
 
 CGROUP = "paddlejob-e2e"
 ROOT = Path("/sys/fs/cgroup")
@@ -16,8 +17,6 @@ LOCK = Path("/run/lock") / CGROUP
 INHERITED = ("cpuset.mems", "cpuset.cpus")
 CONTROLLERS = {"cpu", "cpuset", "hugetlb", "memory", "pids"}
 """Those that a kubelet wants below its cgroup, if version 2 has them."""
-ENDING_SECONDS = 10.0
-"""For the processes of a run that was killed."""
 
 
 @contextmanager
@@ -70,7 +69,7 @@ def pass_on_controllers() -> None:
 
 def remove(name: str) -> None:
     """Remove the cgroup and all below it. Raises LocalClusterError where a process stays in it."""
-    if not clock.wait_until(partial(is_removed, name), ENDING_SECONDS):
+    if not clock.wait_until(partial(is_removed, name), patience.SECONDS):
         raise LocalClusterError(
             f"processes of an earlier real node are left: end those in {ROOT}/**/{name}"
         )

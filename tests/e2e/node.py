@@ -24,6 +24,7 @@ from tests.e2e.cgroups import CGROUP
 from tests.e2e.programs import DNS, NODE
 from tests.e2e.world import NODE_ADDRESS as ADDRESS
 from tests.e2e.world import NODE_NAME as NAME
+from tests.live import patience
 
 NODE_PATH = f"/api/v1/nodes/{NAME}"
 # Of the ranges for documentation too: EndpointSlices refuse loopback.
@@ -36,7 +37,6 @@ FOLDER = Path("/run/paddlejob-e2e")
 """Not in the cluster's own folder: the node mounts below it, and mounts go with the namespace."""
 GPUS = {"nvidia.com/gpu": "8"}
 """What no device plugin is there to tell: nobody keeps count of them but the scheduler."""
-READY_SECONDS = 120.0
 CONTAINERD, KUBELET, KUBE_PROXY, COREDNS = "containerd", "kubelet", "kube-proxy", "coredns"
 
 
@@ -80,7 +80,7 @@ class RealNode:
         """Stop one of them; what it has started goes on."""
         process = self.processes.pop(name)
         process.terminate()
-        process.wait(READY_SECONDS)
+        process.wait(patience.SECONDS)
 
     def log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
@@ -275,7 +275,7 @@ def wait_for(node: RealNode, name: str, holds: Callable[[], bool]) -> None:
         except (ApiError, subprocess.CalledProcessError):
             return False
 
-    assert clock.wait_until(holds_now, READY_SECONDS), end_of_log(node, name)
+    assert clock.wait_until(holds_now, patience.SECONDS), end_of_log(node, name)
 
 
 def end_of_log(node: RealNode, name: str) -> str:

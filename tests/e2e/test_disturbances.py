@@ -6,6 +6,7 @@ from api.constants import Reason
 from tests.e2e.jobs import SLEEP, template
 from tests.e2e.node import CONTAINERD, KUBELET, RealNode
 from tests.e2e.test_starts import killed_sandbox, running, wait_running
+from tests.live import patience
 from tests.live.lab import CORE, Lab, paddle_job
 from tests.live.operated import DEPLOYMENT, NAMESPACE
 from tests.live.pdj import assert_explained
@@ -59,8 +60,8 @@ def test_operator_restarts_under_a_start(lab: Lab) -> None:
     for name in names:
         wait_running(lab, name, 1)
         assert len(lab.pods(name)) == 4
-    status = ("-n", NAMESPACE, "rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=100s")
-    lab.cluster.kubectl(*status, timeout_seconds=110)
+    status = ("-n", NAMESPACE, "rollout", "status", f"deployment/{DEPLOYMENT}", patience.IN_KUBECTL)
+    lab.cluster.kubectl(*status, timeout_seconds=patience.SECONDS)
     for name in names:
         tell(lab, name)
     lab.wait_all(names, "Completed")
@@ -85,7 +86,7 @@ def test_node_keeps_the_config_map_of_a_former_job(lab: Lab) -> None:
     source = {"configMapRef": {"name": "again"}}
     holder = template(SLEEP, envFrom=[source]) | {"metadata": {"name": "holder"}}
     lab.cluster.client.create(f"{CORE}/namespaces/{lab.namespace}/pods", holder)
-    lab.kubectl("wait", "pod/holder", "--for=condition=Ready", "--timeout=60s")
+    lab.kubectl("wait", "pod/holder", "--for=condition=Ready", patience.IN_KUBECTL)
     lab.wait_completed("again")
     lab.kubectl("delete", "pdj", "again")
     lab.wait(lambda: not lab.pods("again"), "its pods are gone")

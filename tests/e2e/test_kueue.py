@@ -23,7 +23,7 @@ from tests.live.kueue import (
 from tests.live.lab import Lab
 from tests.live.operated import grant_queues, with_flag
 
-pytestmark = [needs_kueue, pytest.mark.timeout(600)]
+pytestmark = [needs_kueue]
 TRIALS, PODS = 3, 4
 FREE_SECONDS = 6.0
 """From preemption until Kueue may give the quota away; the pods end as soon as they are told."""

@@ -28,8 +28,6 @@ from localcluster.commands.manifests import install
 from tests.e2e.images import EXAMPLES, EXAMPLES_3
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, Raw, paddle_job
 
-pytestmark = pytest.mark.timeout(1200)
-
 STARTS = int(os.environ.get("STARTS", "3"))
 """How often each job starts; docs/performance.md has ten."""
 IMAGE = {"2.6.2": EXAMPLES, "3.3.1": EXAMPLES_3}[os.environ.get("PADDLE", "2.6.2")]

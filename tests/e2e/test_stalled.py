@@ -13,11 +13,10 @@ import pytest
 from tests.e2e.images import EXAMPLES
 from tests.live.lab import Lab
 from tests.live.operated import grant_logs, with_flag
-from tests.live.stalls import TIMEOUT_SECONDS, Trainings
+from tests.live.stalls import Trainings
 
 pytestmark = [
     pytest.mark.training,
-    pytest.mark.timeout(TIMEOUT_SECONDS),
     pytest.mark.skipif("RUNS" not in os.environ, reason="RUNS is not set"),
 ]
 

@@ -6,18 +6,18 @@ import pytest
 
 from tests.e2e.images import CHECKOUT, EXAMPLES, EXAMPLES_3, Image
 from tests.e2e.jobs import example
+from tests.live import patience
 from tests.live.lab import Lab, Raw
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.training]
 
 ETCD = CHECKOUT / "manifests" / "elastic" / "etcd.yaml"
-SECONDS = 400.0
 ELASTIC = {"SAMPLES": "1536", "EPOCHS": "2", "CHECKPOINT_EVERY": "4"}
 
 
 def train(lab: Lab, job: Raw) -> Raw:
     lab.submit(job)
-    return lab.wait_completed(job["metadata"]["name"], timeout_seconds=SECONDS)
+    return lab.wait_completed(job["metadata"]["name"])
 
 
 @pytest.mark.parametrize("intranet", ["PodIP", "Service", "Host"])
@@ -47,8 +47,8 @@ def test_heter(lab: Lab) -> None:
 def test_elastic(lab: Lab, tmp_path: Path, image: Image) -> None:
     """Their etcd comes from the manifests, in an image built like the others."""
     lab.kubectl("apply", "-f", str(ETCD))
-    rollout = ("rollout", "status", "statefulset/paddle-elastic-etcd", "--timeout=100s")
-    lab.kubectl(*rollout, timeout_seconds=110)
+    rollout = ("rollout", "status", "statefulset/paddle-elastic-etcd", patience.IN_KUBECTL)
+    lab.kubectl(*rollout, timeout_seconds=patience.SECONDS)
     job = example("resnet_elastic.yaml", image, **ELASTIC)
     volume = {"name": "volume", "hostPath": {"path": str(tmp_path)}}
     job["spec"]["worker"]["template"]["spec"]["volumes"][0] = volume

@@ -7,6 +7,7 @@ from kubeflow.trainer import CustomTrainer, CustomTrainerContainer
 
 from paddlejob import Client
 from paddlejob.kubeflow import TrainerClient
+from tests.live import patience
 
 
 def train_paddle(steps: int) -> None:
@@ -33,7 +34,7 @@ def main(namespace: str, kubeconfig: str) -> None:
                 env={"PADDLE_DISTRI_BACKEND": "gloo"},
             ),
         )
-        job = client.wait_for_job_status(name=job_id, timeout=200)
+        job = client.wait_for_job_status(name=job_id, timeout=patience.SECONDS)
         print(job.status, *(f"{step.name} {step.status}" for step in job.steps))
         print(*client.get_job_logs(name=job_id), sep="\n")
         print([each.name for each in client.list_jobs()] == [job_id])
@@ -43,7 +44,7 @@ def main(namespace: str, kubeconfig: str) -> None:
         except NotImplementedError as error:
             print(error)
         image = client.train(trainer=CustomTrainerContainer(image="python"))
-        client.wait_for_job_status(name=image, timeout=100)
+        client.wait_for_job_status(name=image, timeout=patience.SECONDS)
         client.delete_job(image)
         client.delete_job(job_id)
 

@@ -12,10 +12,9 @@ import yaml
 from tests.live.lab import Lab, shell
 from tests.live.pdj import Tool, run_pdj
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(700)]
+pytestmark = [pytest.mark.cluster]
 
 Raw = dict[str, Any]
-SECONDS = 300.0
 KUBEFLOW = {
     "apiVersion": "kubeflow.org/v1",
     "kind": "PaddleJob",
@@ -42,7 +41,7 @@ def convert(lab: Lab, source: bytes) -> list[str]:
     assert done.code == 0, done
     Tool(lab).ok("submit", "-", stdin=done.out.encode())
     (job,) = yaml.safe_load_all(done.out)
-    lab.wait_completed(job["metadata"]["name"], timeout_seconds=SECONDS)
+    lab.wait_completed(job["metadata"]["name"])
     return done.notes.splitlines()
 
 

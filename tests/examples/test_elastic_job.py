@@ -17,11 +17,12 @@ import pytest
 from api.constants import EXIT_CODE_ELASTIC_RESTART
 from reconcile.words.launcher_log import is_forming
 from tests.examples.files import EXAMPLES, example, python
+from tests.live import patience
 from tests.live.history import History
 from tests.live.lab import Lab
 from tests.live.nodepods import kill_processes
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.training]
 
 Raw = dict[str, Any]
 JOB = "resnet-elastic"
@@ -48,8 +49,6 @@ So the training goes on until the story is over, on a fast machine too, and leav
 KILLED = 137
 HEAD = re.compile(r"^\S+ std(out|err) [FP] ", re.MULTILINE)
 """What a container runtime puts before each line of a log."""
-STEP_SECONDS = 300.0
-"""Within which a job forms anew: heartbeats in etcd live for 10 s after their launcher."""
 SETTINGS = {
     "SAMPLES": "1024",
     "EPOCHS": str(EPOCHS),
@@ -62,8 +61,8 @@ SETTINGS = {
 def lab(module_lab: Lab) -> Lab:
     """A namespace with the examples' volume, and the etcd of its elastic jobs."""
     module_lab.kubectl("apply", "-f", str(ETCD))
-    rollout = ("rollout", "status", "statefulset/paddle-elastic-etcd", "--timeout=200s")
-    module_lab.kubectl(*rollout, timeout_seconds=210)
+    rollout = ("rollout", "status", "statefulset/paddle-elastic-etcd", patience.IN_KUBECTL)
+    module_lab.kubectl(*rollout, timeout_seconds=patience.SECONDS)
     return module_lab
 
 
@@ -113,7 +112,7 @@ class Story:
         before = {uid: len(log) for uid, log in self.logs.items()}
         action()
         what = f"step {len(self.worlds)}: training on {count} workers"
-        self.lab.wait(lambda: self._trains(before, count), what, STEP_SECONDS)
+        self.lab.wait(lambda: self._trains(before, count), what)
         self.worlds.append(count)
         self.pods.append({p["metadata"]["name"]: uid_of(p) for p in self._live()})
 
@@ -177,7 +176,7 @@ def story(
     story.step(lambda: story.kill(f"{JOB}-worker-0"), 3)
     story.step(lambda: scale(lab, 2), 2)
     (volume / "over").touch()
-    lab.wait_completed(JOB, timeout_seconds=STEP_SECONDS)
+    lab.wait_completed(JOB)
     yield story
     for file in story.files.values():
         file.close()
@@ -247,7 +246,7 @@ def test_phase_scaling_is_seen(job_history: History) -> None:
 @pytest.mark.usefixtures("story")
 def test_launchers_that_missed_their_peers_complete_nothing(lab: Lab, job_history: History) -> None:
     """One of two workers was never scheduled: the other's launcher exits 0 after its timeout."""
-    lab.wait(lambda: lab.status("held").get("restartCount"), "a new attempt", STEP_SECONDS)
+    lab.wait(lambda: lab.status("held").get("restartCount"), "a new attempt")
     phases = job_history.phases("held")
     assert "Restarting" in phases
     assert not {"Completed", "Completing", "Failed"} & set(phases)
@@ -265,7 +264,7 @@ def test_launcher_that_loses_etcd_asks_for_a_restart(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=250,
+        timeout=patience.SECONDS,
     )
     assert done.returncode == EXIT_CODE_ELASTIC_RESTART, done.stderr
     assert "the launcher has lost etcd" in done.stderr

@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from tests.examples.files import EXAMPLES
+from tests.live import patience
 from tests.live.lab import Lab
 from tests.manuals.source import CHECKOUT
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.training]
 
-JOB_SECONDS = 400.0
 # File, job, a worker's last words.
 JOBS = {
     "wide_and_deep_gpu.yaml": ("wide-ande-deep-gpu", ""),
@@ -46,7 +46,7 @@ def lab(module_lab: Lab) -> Lab:
     """A namespace in which the examples' claim is bound, and its volume filled."""
     for file in sorted(VOLUME):
         module_lab.kubectl("create", "-f", str(EXAMPLES / file))
-    module_lab.kubectl("wait", "--for=condition=Complete", "job/storage-fill", "--timeout=100s")
+    module_lab.kubectl("wait", "--for=condition=Complete", "job/storage-fill", patience.IN_KUBECTL)
     return module_lab
 
 
@@ -79,11 +79,11 @@ def test_is_trained_to_its_end(lab: Lab, file: str) -> None:
     job, last_words = JOBS[file]
     lab.kubectl("create", "-f", str(EXAMPLES / file))
     try:
-        lab.wait_completed(job, timeout_seconds=JOB_SECONDS)
+        lab.wait_completed(job)
         if last_words:
             assert last_words in lab.log(f"{job}-worker-0")
     finally:
-        lab.kubectl("delete", "-f", str(EXAMPLES / file), "--timeout=100s")
+        lab.kubectl("delete", "-f", str(EXAMPLES / file), patience.IN_KUBECTL)
 
 
 def test_no_file_tells_a_program_where_its_peers_are() -> None:

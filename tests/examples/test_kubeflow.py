@@ -8,7 +8,7 @@ import pytest
 from tests.live import environments
 from tests.live.lab import Lab
 
-pytestmark = [pytest.mark.cluster, pytest.mark.training, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.cluster, pytest.mark.training]
 
 CHECKOUT = Path(__file__).parents[2]
 

@@ -12,12 +12,11 @@ import pytest
 from api.objects import name_of
 from tests.live.lab import CORE, Lab, paddle_job
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.training]
 
 Raw = dict[str, Any]
 IMAGE = "registry.baidubce.com/paddle-operator/paddle-ubuntu:2.6.2"
 LAUNCH = ["python", "-m", "paddle.distributed.launch"]
-SECONDS = 300.0
 SECRET = "hunter2"
 LIMIT = "700Mi"
 FREE_PORT = (
@@ -133,8 +132,8 @@ def jobs(module_lab: Lab) -> Lab:
     for first in range(0, len(names), SIDE_BY_SIDE):
         some = [each for name in names[first : first + SIDE_BY_SIDE] for each in jobs_of(name)]
         module_lab.submit(*some)
-        module_lab.wait_all([name_of(each) for each in some], "Failed", timeout_seconds=SECONDS)
-    module_lab.wait_all(["peer-lost"], "Failed", timeout_seconds=SECONDS)
+        module_lab.wait_all([name_of(each) for each in some], "Failed")
+    module_lab.wait_all(["peer-lost"], "Failed")
     return module_lab
 
 

@@ -12,7 +12,7 @@ from localcluster.build.environments import CHECKOUT
 from tests.live import environments
 from tests.live.lab import Lab
 
-pytestmark = [pytest.mark.cluster, pytest.mark.training, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.cluster, pytest.mark.training]
 
 NOTEBOOK = CHECKOUT / "examples" / "notebooks" / "train.ipynb"
 RUN = """

@@ -18,12 +18,9 @@ from tests.live.nodepods import kill_processes
 
 pytestmark = [
     pytest.mark.training,
-    pytest.mark.timeout(1500),
     pytest.mark.skipif(not paddlenlp.is_installed(), reason=paddlenlp.WHY_NOT),
 ]
 
-START_SECONDS = 600.0
-"""For an attempt: importing PaddleNLP alone takes 20 s and more where the machine is busy."""
 STEPS, SAVE_STEPS = 120, 5
 SMALLER = (
     *(f"--max_steps={STEPS}", f"--save_steps={SAVE_STEPS}", f"--logging_steps={SAVE_STEPS}"),
@@ -47,9 +44,9 @@ def test_the_next_attempt_goes_on(lab: Lab, tmp_path: Path) -> None:
     lab.submit(small(example("recipes/paddlenlp_trainer.yaml"), tmp_path))
     checkpoints = tmp_path / "output" / "nlp"
     whole = f"checkpoint-{2 * SAVE_STEPS}/trainer_state.json"
-    lab.wait((checkpoints / whole).exists, "checkpoints", START_SECONDS)
+    lab.wait((checkpoints / whole).exists, "checkpoints")
     kill_processes(lab.cluster, lab.get(CORE, "pods/nlp-trainer-worker-1"))
-    status = lab.wait_completed("nlp-trainer", timeout_seconds=START_SECONDS)
+    status = lab.wait_completed("nlp-trainer")
     assert (status["attempt"], status["failures"][0]["pod"]) == (2, "nlp-trainer-worker-1")
     for index in (0, 1):
         log = lab.log(f"nlp-trainer-worker-{index}")

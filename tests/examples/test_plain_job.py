@@ -13,7 +13,7 @@ from tests.examples.files import EXAMPLES, python
 from tests.examples.test_converted import convert
 from tests.live.lab import Lab
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(700)]
+pytestmark = [pytest.mark.training]
 
 JOB = "paddle-cluster-job"
 PROGRAMS = EXAMPLES / "wide_and_deep"

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.examples.test_last_words import IMAGE
+from tests.live import patience
 from tests.live.lab import Lab, paddle_job, shell
-from tests.live.pdj import CHECKOUT, SECONDS, Tool, environment
+from tests.live.pdj import CHECKOUT, Tool, environment
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.training]
 
 PAGE = (CHECKOUT / "docs" / "progress.md").read_text()
 FILE = re.compile(r"as `([\w.-]+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
 COMMANDS = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
 STEPS = re.compile(r"step ([\d,]+)/([\d,]+) \(\d+ %\)  loss [\d.e+-]+  .*last output \d+s ago")
-WAIT_SECONDS = 300.0
 PLAIN = """
 import paddle
 network = paddle.nn.Linear(2, 1)
@@ -43,7 +43,7 @@ def seen(lab: Lab, tool: Tool, job: str) -> tuple[int, int]:
         found.extend(STEPS.finditer(tool.ok("status", job)))
         return bool(found)
 
-    lab.wait(is_shown, f"a step of {job}", WAIT_SECONDS)
+    lab.wait(is_shown, f"a step of {job}")
     return number(found[0][1]), number(found[0][2])
 
 
@@ -72,8 +72,8 @@ def test_every_command_of_the_page(module_lab: Lab, tool: Tool, tmp_path: Path) 
         if line == "kubectl pdj status fit":
             step, total = seen(module_lab, tool, "fit")
         done = subprocess.run(
-            ["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS,
-            env=environment(tool.kubeconfig, PATH=f"{commands}:{path}"), check=False,
+            ["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False,
+            env=environment(tool.kubeconfig, PATH=f"{commands}:{path}"), timeout=patience.SECONDS,
         )  # fmt: skip
         assert done.returncode == 0, (line, done.stdout, done.stderr)
         said[line] = done.stdout

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.live import patience
+
 ROOT = Path(__file__).parents[2]
 EPOCHS = 3
 """The program's own number of them."""
@@ -19,7 +21,9 @@ LITTLE = {"SAMPLES": "12000", "PART_SIZE": "1000", "LEARNING_RATE": "0.005"}
 def run(file: Path) -> subprocess.CompletedProcess[str]:
     """`make run` with a job of one's own."""
     command = [sys.executable, "-m", "examples.quickstart", str(file), "--timeout", "400"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=500)
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=patience.SECONDS
+    )
 
 
 def own_job(tmp_path: Path) -> str:
@@ -34,7 +38,6 @@ def own_job(tmp_path: Path) -> str:
 
 
 @pytest.mark.training
-@pytest.mark.timeout(600)
 def test_a_job_trains_to_its_end_and_leaves_its_model(tmp_path: Path) -> None:
     file = tmp_path / "job.yaml"
     file.write_text(own_job(tmp_path))

@@ -11,9 +11,8 @@ import pytest
 from tests.examples.files import example
 from tests.live.lab import Lab
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.training]
 
-SECONDS = 400.0
 SABOTAGED = (
     "import peers, train_fleet; peers.reduce_gradients = lambda model: None; train_fleet.main()"
 )
@@ -26,7 +25,7 @@ def run(lab: Lab, name: str, phase: str, *arguments: str) -> dict[str, Any]:
     (container,) = job["spec"]["worker"]["template"]["spec"]["containers"]
     container["args"] = list(arguments)
     lab.submit(job)
-    return lab.wait_phase(name, phase, timeout_seconds=SECONDS)
+    return lab.wait_phase(name, phase)
 
 
 def test_without_the_launcher_workers_train_as_one(lab: Lab) -> None:

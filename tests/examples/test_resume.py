@@ -14,9 +14,8 @@ from tests.live.history import History
 from tests.live.lab import CORE, Lab, Raw
 from tests.live.nodepods import kill_processes
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.training]
 
-JOB_SECONDS = 300.0
 JOB = "wide-ande-deep-restart"
 STEPS, PART = 12, 1000
 SETTINGS = {
@@ -45,7 +44,7 @@ def first_log(module_lab: Lab, volume: Path) -> str:
         job["spec"][role]["template"]["spec"]["volumes"] = volumes
     module_lab.submit(job)
     amid = "a checkpoint from amid the second epoch"
-    module_lab.wait(lambda: list(volume.glob(IN_MID_EPOCH)), amid, JOB_SECONDS)
+    module_lab.wait(lambda: list(volume.glob(IN_MID_EPOCH)), amid)
     return module_lab.log(f"{JOB}-worker-0")
 
 
@@ -53,7 +52,7 @@ def first_log(module_lab: Lab, volume: Path) -> str:
 def job(module_lab: Lab, pod_history: History, first_log: str) -> Lab:
     """Then it loses a worker to kill -9, and goes on to its end."""
     kill_processes(module_lab.cluster, module_lab.get(CORE, f"pods/{JOB}-worker-1"))
-    module_lab.wait_completed(JOB, timeout_seconds=JOB_SECONDS)
+    module_lab.wait_completed(JOB)
     return module_lab
 
 

@@ -12,14 +12,14 @@ import pytest
 import yaml
 
 from localcluster.machine import clock
+from tests.live import patience
 from tests.live.lab import paddle_job, shell
 from tests.live.pdj import CHECKOUT, command, environment, run_pdj
 from tests.live.processes import command_lines, processes_in
 from tests.live.wheel import write_wheel
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.cluster]
 
-SECONDS = 120.0
 IMAGE = "registry.example.com/team/linear:1"
 PAGE = (CHECKOUT / "docs" / "tools.md").read_text()
 LOCAL = re.compile(r"^kubectl pdj (run --local linear.yaml .*)$", re.MULTILINE)
@@ -95,8 +95,8 @@ def test_a_program_of_ones_own_trains_and_nothing_is_left(tmp_path: Path) -> Non
 
 def assert_nothing_is_left(temporary: Path) -> None:
     """No process works in the folder, and nothing lies there."""
-    assert clock.wait_until(lambda: not processes_in(temporary), SECONDS), command_lines()
-    assert clock.wait_until(lambda: not files_in(temporary), SECONDS), files_in(temporary)
+    assert clock.wait_until(lambda: not processes_in(temporary), patience.SECONDS), command_lines()
+    assert clock.wait_until(lambda: not files_in(temporary), patience.SECONDS), files_in(temporary)
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -147,7 +147,7 @@ def test_nothing_is_left_whatever_ends_it(
         assert tool.stdout.readline() == b"worker-0 | running\n"
         os.kill({"all": -tool.pid, "tool": tool.pid, "host": host_of(tool.pid)}[whom], number)
         try:
-            _, notes = tool.communicate(timeout=SECONDS)
+            _, notes = tool.communicate(timeout=patience.SECONDS)
         finally:
             tool.kill()
     assert tool.returncode == code, notes.decode()

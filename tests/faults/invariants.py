@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from api.constants import (
     EXIT_CODE_ELASTIC_RESTART,
@@ -29,7 +29,7 @@ from tests.memory.world import Change, World
 LISTS = ("PADDLE_PSERVERS", "PADDLE_TRAINER_IPS")
 TERMINAL = ("Completed", "Failed")
 TERMINAL_POD = ("Succeeded", "Failed")
-LATE_SECONDS = 3.0
+LATE = timedelta(seconds=3)
 """A deadline is kept within 2 s; times of the status are whole seconds."""
 UNCHARGED_CODES = (0, EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
 
@@ -227,9 +227,9 @@ def check_deadline(world: World, since: datetime) -> None:
     if start is None or limit is None:
         return
     ended = parse_time(status.get("completionTime")) or world.now
-    late_seconds = (ended - start).total_seconds() - limit
-    came_later = (since - start).total_seconds() <= limit
-    assert not came_later or late_seconds <= LATE_SECONDS, f"{late_seconds:.0f} s late"
+    end = start + timedelta(seconds=limit)
+    came_later = since <= end
+    assert not came_later or ended <= end + LATE, f"{ended - end} late"
 
 
 def _active_seconds(job: Raw) -> float | None:

@@ -9,6 +9,8 @@ import threading
 from pathlib import Path
 
 LIMIT_SECONDS = 300
+PATIENCE = "0.05"
+"""Where a mutant makes a test wait in vain, it fails by itself before the limit."""
 ARGUMENTS = (
     *("-x", "-q", "--no-header"),
     # Not needed here, and loading hypothesis takes longer than most of the files.
@@ -45,6 +47,7 @@ class Runner:
     def __init__(self, root: Path) -> None:
         self._output = root / "output"
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        environment["TEST_PATIENCE"] = PATIENCE
         self._process = subprocess.Popen(
             [sys.executable, "-c", FORK, str(self._output), *PACKAGES],
             cwd=root,

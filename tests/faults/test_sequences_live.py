@@ -24,15 +24,14 @@ from metrics import Metrics
 from tests.faults.live import Feed, LiveWorld
 from tests.faults.scenario import SETTINGS, Scenario
 from tests.faults.sequences import COUNT, draw, play
-from tests.live import volcano
+from tests.live import patience, volcano
 from tests.live.operated import install_crd
 from tests.memory.client import RESOURCES
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.cluster]
 
 WORKLOADS = Path(__file__).parents[1] / "live" / "crds" / "kueue-workload.yaml"
 AT_ONCE = 8
-SERVED_SECONDS = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,7 @@ def client() -> Iterator[ApiClient]:
         connection = load_connection(str(cluster.kubeconfig), Clock())
         client = ApiClient(connection, Metrics(), AT_ONCE + len(RESOURCES))
         # A new kind is served a moment after its definition is there.
-        assert clock.wait_until(lambda: serves_all(client), SERVED_SECONDS)
+        assert clock.wait_until(lambda: serves_all(client), patience.SECONDS)
         yield client
         client.close()
 

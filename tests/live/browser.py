@@ -15,14 +15,13 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.live import debian
+from tests.live import debian, patience
 from tests.live.pdj import command, environment
 
 FONT = "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc"
 ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
 """As root there is no sandbox, and little shared memory in a container."""
 URL = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=\S+")
-STOP_SECONDS = 20
 
 
 def program() -> str | None:
@@ -80,9 +79,9 @@ def served(kubeconfig: str, *arguments: str, **more: str) -> Iterator[Served]:
         assert process.stdout
         line = process.stdout.readline()
         found = URL.search(line)
-        assert found, (line, process.communicate(timeout=STOP_SECONDS))
+        assert found, (line, process.communicate(timeout=patience.SECONDS))
         yield Served(found[0], int(found[1]), process)
     finally:
         process.send_signal(signal.SIGINT)
-        out, said = process.communicate(timeout=STOP_SECONDS)
+        out, said = process.communicate(timeout=patience.SECONDS)
     assert (out, said) == ("", "")

@@ -9,7 +9,8 @@ from typing import Any, Self, TypeVar
 
 from localcluster.client.informer import Informer
 from localcluster.machine import clock
-from tests.live.lab import WAIT_SECONDS, Lab
+from tests.live import patience
+from tests.live.lab import Lab
 
 Raw = dict[str, Any]
 Key = TypeVar("Key", bound=Hashable)
@@ -28,7 +29,7 @@ class History:
 
     def __enter__(self) -> Self:
         self._informer.start()
-        assert self._informer.synced.wait(WAIT_SECONDS)
+        assert self._informer.synced.wait(patience.SECONDS)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -42,7 +43,9 @@ class History:
     def events(self, prefix: str = "") -> Iterator[tuple[str, Raw]]:
         """(ADDED, MODIFIED or DELETED; the object) so far, of names that begin so."""
         listed = self._client.get(self._path)
-        assert clock.wait_until(lambda: self._has_told(listed), WAIT_SECONDS), "the watch is late"
+        assert clock.wait_until(lambda: self._has_told(listed), patience.SECONDS), (
+            "the watch is late"
+        )
         assert len(self._lists) == 1, "the watch has missed versions"
         for kind, thing in list(self._told):
             if thing["metadata"]["name"].startswith(prefix):

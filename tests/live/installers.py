@@ -18,14 +18,13 @@ from localcluster.build.environments import cache_folder
 from localcluster.build.gobuild import Pins, ensure_built
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import Report
-from tests.live import kubestate, prometheus
+from tests.live import kubestate, patience, prometheus
 
 CHECKOUT = Path(__file__).parents[2]
 CHART = CHECKOUT / "charts" / "paddlejob-operator"
 KUSTOMIZE_FOLDER = CHECKOUT / "deploy" / "kustomize"
 RELEASE = "paddlejob"
 NAMESPACE = "paddle-system"
-SECONDS = 400.0
 NPM = shutil.which("npm")
 SOURCES = Path(__file__).parent / "go"
 HELM_VERSION = "v3.22.0"
@@ -136,7 +135,7 @@ def _run(
         env=environment,
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=patience.TEST_SECONDS,
     )
     if check and done.returncode:
         raise LocalClusterError(f"{' '.join(command)}: {done.stderr.strip()}")

@@ -20,6 +20,7 @@ from localcluster.cluster.components import API_SERVER
 from localcluster.commands.manifests import install
 from localcluster.machine import clock
 from localcluster.machine.ports import HOST, claim_port
+from tests.live import patience
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import grant_queues, install_without_deployment
 from tests.live.processes import http_get
@@ -51,7 +52,6 @@ AGGREGATION = {
     ]
 }
 """Without it the visibility API is not told who asks, and refuses."""
-READY_SECONDS = 180.0
 SLEEP = "sleep 3600"
 
 
@@ -125,7 +125,7 @@ class Kueue:
         path.write_text(yaml.safe_dump(config))
         command = [BINARY, f"--config={path}", f"--kubeconfig={self.cluster.kubeconfig}"]
         self.cluster.run_beside(NAME, command, self.cluster.folder)
-        if not clock.wait_until(self._is_ready, READY_SECONDS):
+        if not clock.wait_until(self._is_ready, patience.SECONDS):
             raise AssertionError(self.cluster.log(NAME).read_text()[-4000:])
 
     def restart(self, **settings: Any) -> None:

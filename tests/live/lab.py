@@ -15,12 +15,12 @@ from kube.client import STRICT
 from localcluster import Cluster
 from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError
+from tests.live import patience
 
 Raw = dict[str, Any]
 CORE = "/api/v1"
 PADDLE_JOBS = "/apis/batch.paddlepaddle.org/v1"
 ENDED = ("Completed", "Failed")
-WAIT_SECONDS = 120.0
 POLL_SECONDS, MAX_POLL_SECONDS, MAX_REST_SECONDS = 0.1, 0.25, 1.0
 
 
@@ -33,6 +33,7 @@ class Lab:
 
     def kubectl(self, *arguments: str, **options: Any) -> str:
         """What kubectl prints in this namespace; raises LocalClusterError when it fails."""
+        options = {"timeout_seconds": patience.SECONDS} | options
         return self.cluster.kubectl("-n", self.namespace, *arguments, **options).stdout
 
     def submit(self, *objects: Raw) -> None:
@@ -104,9 +105,7 @@ class Lab:
                 return dict(condition)
         return {}
 
-    def wait(
-        self, holds: Callable[[], Any], what: str, timeout_seconds: float = WAIT_SECONDS
-    ) -> Any:
+    def wait(self, holds: Callable[[], Any], what: str) -> Any:
         """The first true value of `holds`; fails with what there is at the deadline.
 
         It is asked for the less often, the longer that takes, and a question that takes long, such
@@ -116,14 +115,16 @@ class Lab:
         while not (value := holds()):
             answered = time.monotonic()
             waited, took = answered - began, answered - asked
-            if waited > timeout_seconds:
-                raise AssertionError(f"not within {timeout_seconds:.0f} s: {what}\n{self.report()}")
+            if waited > patience.SECONDS:
+                raise AssertionError(
+                    f"not within {patience.SECONDS:.0f} s: {what}\n{self.report()}"
+                )
             rest = max(min(MAX_POLL_SECONDS, waited / 20), min(MAX_REST_SECONDS, 3 * took))
             clock.sleep(max(POLL_SECONDS, rest))
             asked = time.monotonic()
         return value
 
-    def wait_phase(self, name: str, *phases: str, timeout_seconds: float = WAIT_SECONDS) -> Raw:
+    def wait_phase(self, name: str, *phases: str) -> Raw:
         """The job's status once its phase is one of these; fails when it ends otherwise."""
 
         def look() -> Raw | None:
@@ -134,7 +135,7 @@ class Lab:
             assert phase not in ENDED, f"{name} is {phase}\n{self.report()}"
             return None
 
-        return dict(self.wait(look, f"{name} {' or '.join(phases)}", timeout_seconds))
+        return dict(self.wait(look, f"{name} {' or '.join(phases)}"))
 
     def wait_printed(self, *columns: str) -> None:
         """Wait until `kubectl get pdj` prints these first columns: its counts follow the pods."""
@@ -145,15 +146,13 @@ class Lab:
 
         self.wait(are_printed, " ".join(columns))
 
-    def wait_completed(self, name: str, timeout_seconds: float = WAIT_SECONDS) -> Raw:
-        return self.wait_phase(name, "Completed", timeout_seconds=timeout_seconds)
+    def wait_completed(self, name: str) -> Raw:
+        return self.wait_phase(name, "Completed")
 
-    def wait_all(
-        self, names: Iterable[str], phase: str, timeout_seconds: float = WAIT_SECONDS
-    ) -> None:
+    def wait_all(self, names: Iterable[str], phase: str) -> None:
         """Wait for several jobs that run at once."""
         for name in names:
-            self.wait_phase(name, phase, timeout_seconds=timeout_seconds)
+            self.wait_phase(name, phase)
 
     def report(self) -> str:
         """Jobs, pods and warnings, for a failure's message."""

@@ -11,10 +11,10 @@ from localcluster import Cluster
 from localcluster.machine import clock
 from tests.e2e.images import PYTHON
 from tests.e2e.world import is_inside
+from tests.live import patience
 from tests.live.processes import command_line, descendants, with_variables
 
 Raw = dict[str, Any]
-DEADLINE_SECONDS = 120.0
 BACKOFF_SECONDS = 10.0 if is_inside() else 1.0
 """The first back-off of a container: a kubelet's own, or that of the tests' local node."""
 NODES = ("node-0", "node-1")
@@ -68,7 +68,7 @@ class Pods:
             found[:] = [self.get(name)]
             return bool(condition(found[0]))
 
-        assert clock.wait_until(holds, DEADLINE_SECONDS), found[0]["status"]
+        assert clock.wait_until(holds, patience.SECONDS), found[0]["status"]
         return found[0]
 
     def wait_phase(self, name: str, *phases: str) -> Raw:
@@ -105,14 +105,14 @@ class Pods:
                 found[0] = self.log(name, **query)
             return text in found[0]
 
-        assert clock.wait_until(holds, DEADLINE_SECONDS), found[0]
+        assert clock.wait_until(holds, patience.SECONDS), found[0]
         return found[0]
 
     def delete(self, name: str, grace_seconds: int | None = None) -> None:
         self.client.delete(f"{self.path}/{name}", grace_seconds=grace_seconds)
 
     def wait_gone(self, name: str) -> None:
-        assert clock.wait_until(lambda: not self.exists(name), DEADLINE_SECONDS)
+        assert clock.wait_until(lambda: not self.exists(name), patience.SECONDS)
 
     def exists(self, name: str) -> bool:
         return self.client.find(f"{self.path}/{name}") is not None
@@ -122,13 +122,13 @@ class Pods:
         return [each["message"] for each in found if each["reason"] == reason]
 
     def wait_event(self, reason: str) -> str:
-        assert clock.wait_until(lambda: bool(self.events(reason)), DEADLINE_SECONDS)
+        assert clock.wait_until(lambda: bool(self.events(reason)), patience.SECONDS)
         return self.events(reason)[0]
 
     def delete_all(self) -> None:
         for pod in self.all():
             self.delete(pod["metadata"]["name"])
-        assert clock.wait_until(lambda: not self.all(), DEADLINE_SECONDS)
+        assert clock.wait_until(lambda: not self.all(), patience.SECONDS)
 
 
 def container_processes(cluster: Cluster) -> list[str]:

@@ -14,6 +14,7 @@ from localcluster.cluster.components import CONTROLLER_MANAGER
 from localcluster.commands.manifests import install, without
 from localcluster.machine.process import Process
 from manifests.rbac import KUEUE_RULES, Table, policy_rules
+from tests.live import patience
 from tests.live.lab import Lab
 from tests.live.processes import http_get, listening_ports
 from tests.live.proxy import FaultProxy
@@ -24,7 +25,6 @@ CRD = "paddlejobs.batch.paddlepaddle.org"
 NAMESPACE = "paddle-system"
 DEPLOYMENT = "paddle-controller-manager"
 WORKLOAD = f"deployment/{DEPLOYMENT}"
-READY_SECONDS = 150
 SOON_LOST = {CONTROLLER_MANAGER: ["--node-monitor-grace-period=12s", "--node-monitor-period=1s"]}
 """Arguments of a cluster that notices it when a node is silent for 12 s."""
 
@@ -48,8 +48,8 @@ def start_operator(cluster: Cluster, *flags: str, pod_security: str = "") -> Non
 def roll_out(cluster: Cluster, *change: str, stdin: str = "") -> None:
     """Change the operator's Deployment with kubectl, and wait until its pod is replaced."""
     cluster.kubectl("-n", NAMESPACE, *change, stdin=stdin)
-    wait = ("rollout", "status", WORKLOAD, f"--timeout={READY_SECONDS}s")
-    cluster.kubectl("-n", NAMESPACE, *wait, timeout_seconds=READY_SECONDS + 10)
+    wait = ("rollout", "status", WORKLOAD, patience.IN_KUBECTL)
+    cluster.kubectl("-n", NAMESPACE, *wait, timeout_seconds=patience.SECONDS)
 
 
 @contextlib.contextmanager

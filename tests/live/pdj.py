@@ -5,12 +5,10 @@ import contextlib
 import functools
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,21 +24,19 @@ from pdj.explain.texts import Text
 from pdj.gather.jobs import JobPicture, look
 from pdj.main import BUG
 from pdj.text.explain import draw_story
+from tests.live import patience
 from tests.live.lab import CORE, Lab
 
 CHECKOUT = Path(__file__).parents[2]
-SECONDS = 200.0
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How a command has ended, and what it has cost."""
+    """How a command has ended."""
 
     code: int
     out: str
     notes: str
-    cpu_seconds: float = 0.0
-    seconds: float = 0.0
 
 
 def environment(kubeconfig: str = "", **more: str) -> dict[str, str]:
@@ -54,21 +50,18 @@ def command(*arguments: str) -> list[str]:
 
 
 def run_pdj(*arguments: str, kubeconfig: str = "", stdin: bytes | None = None, **more: str) -> Done:
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(
         command(*arguments),
         env=environment(kubeconfig, **more),
         input=stdin,
         stdin=subprocess.DEVNULL if stdin is None else None,
         capture_output=True,
-        timeout=SECONDS,
+        timeout=patience.SECONDS,
         check=False,
     )
-    seconds, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     out, notes = done.stdout.decode(), done.stderr.decode()
     assert not any(each in out + notes for each in ("Traceback", BUG)), out + notes
-    return Done(done.returncode, out, notes, cpu, seconds)
+    return Done(done.returncode, out, notes)
 
 
 @functools.cache
@@ -95,10 +88,10 @@ def run_forked(
         forks = _forks()
         assert forks.stdin and forks.stdout
         print(json.dumps(order), file=forks.stdin, flush=True)
-        deadline = threading.Timer(SECONDS, forks.kill)
+        deadline = threading.Timer(patience.SECONDS, forks.kill)
         deadline.start()
         try:
-            code, cpu = json.loads(forks.stdout.readline())
+            code = json.loads(forks.stdout.readline())
         except BaseException:  # the answer of this command must not be the next one's
             forks.kill()
             _forks.cache_clear()
@@ -107,7 +100,7 @@ def run_forked(
             deadline.cancel()
         out, notes = (paths[name].read_text() for name in ("stdout", "stderr"))
     assert not any(each in out + notes for each in ("Traceback", BUG)), out + notes
-    return Done(code, out, notes, cpu)
+    return Done(code, out, notes)
 
 
 class Tool:

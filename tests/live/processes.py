@@ -7,6 +7,8 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.live import patience
+
 
 def each_process() -> Iterator[Path]:
     """The folder of every process; what is read below it may be gone."""
@@ -86,7 +88,7 @@ def http_get(url: str, token: str = "", tls: ssl.SSLContext | None = None) -> tu
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(url, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=10, context=tls) as answer:
+        with urllib.request.urlopen(request, timeout=patience.SECONDS, context=tls) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:

@@ -18,6 +18,7 @@ from localcluster.build.gobuild import Pins
 from localcluster.machine import clock
 from localcluster.machine.ports import HOST, claim_port
 from manifests.alerts import build_rules
+from tests.live import patience
 from tests.live.lab import POLL_SECONDS
 from tests.live.processes import http_get
 
@@ -99,23 +100,27 @@ class Prometheus:
         found = (self.ask("query", query=text) or {"result": []})["result"]
         return [(each["metric"], float(each["value"][1])) for each in found]
 
-    def wait_for(self, text: str, seconds: float) -> list[tuple[Raw, float]]:
+    def wait_for(self, text: str) -> list[tuple[Raw, float]]:
         """The samples, once there are any; fails with what fires at the deadline."""
-        deadline = clock.monotonic() + seconds
-        while not (found := self.query(text)):
-            assert clock.monotonic() < deadline, f"nothing: {text}\n{self.query('ALERTS')}"
-            clock.sleep(POLL_SECONDS)
+        found: list[tuple[Raw, float]] = []
+
+        def is_found() -> bool:
+            found[:] = self.query(text)
+            return bool(found)
+
+        came = clock.wait_until(is_found, patience.SECONDS, POLL_SECONDS)
+        assert came, f"nothing: {text}\n{self.query('ALERTS')}"
         return found
 
-    def wait_firing(self, alert: str, seconds: float) -> Raw:
+    def wait_firing(self, alert: str) -> Raw:
         """Labels and annotations of an alert, once it fires."""
-        self.wait_for(f'ALERTS{{alertname="{alert}",alertstate="firing"}}', seconds)
+        self.wait_for(f'ALERTS{{alertname="{alert}",alertstate="firing"}}')
         fired = (each for each in self.ask("alerts")["alerts"])
         return next(each for each in fired if each["labels"]["alertname"] == alert)
 
-    def wait_fired(self, alert: str, seconds: float) -> Raw:
+    def wait_fired(self, alert: str) -> Raw:
         """The same of one that fires, or has fired since the start."""
-        found = clock.wait_until(lambda: alert in self._fired, seconds)
+        found = clock.wait_until(lambda: alert in self._fired, patience.SECONDS)
         assert found, f"{alert} has not fired: {[*self._fired]}, {self.query('ALERTS')}"
         return self._fired[alert]
 

@@ -29,6 +29,7 @@ import yaml
 from localcluster import Cluster
 from localcluster.machine import clock
 from localcluster.machine.ports import HOST
+from tests.live import patience
 from tests.live.certificates import Certificate
 from tests.live.lab import Lab
 
@@ -284,7 +285,9 @@ class FaultProxy:
                 self._under_way.discard(handler)
 
     def _pass_on(self, handler: BaseHTTPRequestHandler) -> None:
-        connection = http.client.HTTPSConnection(self._upstream, context=self._tls, timeout=120)
+        connection = http.client.HTTPSConnection(
+            self._upstream, context=self._tls, timeout=patience.SECONDS
+        )
         try:
             self._exchange(connection, handler)
         except OSError:

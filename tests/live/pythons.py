@@ -16,12 +16,12 @@ from pathlib import Path
 
 from localcluster.build.environments import Recipe, cache_folder, ensure_installed
 from localcluster.build.training import Interpreter, Version, ask, find, own, written
+from tests.live import patience
 from tests.live.debian import say
 
 CHECKOUT = Path(__file__).parents[2]
 LOCK = CHECKOUT / "requirements" / "dev.txt"
 VERSIONS: tuple[Version, ...] = ((3, 11), (3, 12), (3, 13), (3, 14))
-RUN_SECONDS = 1500.0
 
 
 UNIT, RUN = ("pytest", "-q", "-n3", "tests/unit"), ("examples.quickstart",)
@@ -79,7 +79,7 @@ def succeeds(environment: Path, words: tuple[str, ...]) -> bool:
             rest = folder
         command = [str(environment / "bin" / "python"), "-m", *words]
         variables = os.environ | {"PATH": f"{environment / 'bin'}:{rest}"}
-        done = subprocess.run(command, cwd=CHECKOUT, env=variables, timeout=RUN_SECONDS)
+        done = subprocess.run(command, cwd=CHECKOUT, env=variables, timeout=patience.TEST_SECONDS)
     return done.returncode == 0
 
 

@@ -6,9 +6,8 @@ import ssl
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
+from tests.live import patience
 from tests.live.processes import http_get
-
-TIMEOUT_SECONDS = 10.0
 
 
 def scrape(address: str, token: str = "") -> tuple[int, str]:
@@ -20,7 +19,7 @@ def certificate_of(address: str) -> str:
     """The name in the certificate that is served at HOST:PORT."""
     host, _, port = address.rpartition(":")
     with (
-        socket.create_connection((host, int(port)), TIMEOUT_SECONDS) as connection,
+        socket.create_connection((host, int(port)), patience.SECONDS) as connection,
         _unverified().wrap_socket(connection) as encrypted,
     ):
         shown = x509.load_der_x509_certificate(encrypted.getpeercert(binary_form=True) or b"")

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from localcluster import Cluster, ClusterConfig
+from tests.live import patience
 from tests.manuals import operator_manual
 from tests.manuals.walk import Walk
 
@@ -30,7 +31,7 @@ class Desk:
         operators = ("deploy/v1/operator.yaml", "deploy/v1/operator-all-namespaces.yaml")
         with contextlib.chdir(self.folder):
             for file in operators:
-                self.cluster.kubectl(*left, "-f", file, timeout_seconds=120)
+                self.cluster.kubectl(*left, "-f", file, timeout_seconds=patience.SECONDS)
         self.cluster.kubectl("delete", "--ignore-not-found", "namespace", "training")
         return Walk(self.cluster, self.folder, show)
 

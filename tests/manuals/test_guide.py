@@ -11,12 +11,12 @@ import pytest
 import yaml
 
 from localcluster.machine import clock
-from tests.live.lab import WAIT_SECONDS
+from tests.live import patience
 from tests.manuals.conftest import Desk
 from tests.manuals.source import CHECKOUT
 from tests.manuals.walk import Step, Walk
 
-pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.training, pytest.mark.cluster]
 
 NFS = "nfs.example.com/nas"
 PASS = "pass-00002"
@@ -123,5 +123,5 @@ def test_cut_data_is_trained_by_trainer(read: Walk, desk: Desk) -> None:
 
 def test_nothing_is_left(read: Walk, desk: Desk) -> None:
     """The Deployment's pods go after it."""
-    assert clock.wait_until(lambda: not desk.cluster.get("/api/v1/pods")["items"], WAIT_SECONDS)
+    assert clock.wait_until(lambda: not desk.cluster.get("/api/v1/pods")["items"], patience.SECONDS)
     assert "paddle" not in desk.cluster.kubectl("get", "crd").stdout

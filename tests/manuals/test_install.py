@@ -18,7 +18,7 @@ from tests.manuals.conftest import Desk
 from tests.manuals.source import CHECKOUT
 from tests.manuals.walk import Step, Walk
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.cluster]
 
 Raw = dict[str, Any]
 ALL, ONE = "operator-all-namespaces.yaml", "operator.yaml"

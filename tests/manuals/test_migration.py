@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.live import patience
 from tests.live.gate import gated, open_gate
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import CRD, DEPLOYMENT
@@ -27,7 +28,7 @@ from tests.memory.former import (
     former_status,
 )
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.cluster]
 
 Raw = dict[str, Any]
 PAGE = ["kubectl pdj migrate", "kubectl pdj migrate --run"]
@@ -42,7 +43,7 @@ def reader(quick_desk: Desk) -> Walk:
     cluster = quick_desk.reader().cluster
     for thing in former_operator():
         Lab(cluster, SYSTEM).submit(thing)
-    cluster.kubectl("wait", "--for=condition=Established", f"crd/{CRD}", "--timeout=60s")
+    cluster.kubectl("wait", "--for=condition=Established", f"crd/{CRD}", patience.IN_KUBECTL)
     return Walk(cluster, CHECKOUT, lambda _: None)
 
 
@@ -173,7 +174,7 @@ def test_running_jobs_live_through_the_move_and_complete(
     # What the new schema does not know is dropped by the API server, and nothing else is changed.
     ended["worker"].pop("refs")
     assert lab.status("ended") == ended
-    lab.kubectl("delete", "pdj", "ended", "training", "--timeout=60s")
+    lab.kubectl("delete", "pdj", "ended", "training", patience.IN_KUBECTL)
 
 
 def test_second_move_changes_nothing(reader: Walk, lab: Lab) -> None:

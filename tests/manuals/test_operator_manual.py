@@ -50,7 +50,6 @@ def test_every_file_of_a_command_is_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(900)
 def test_from_install_to_uninstall(quick_desk: Desk) -> None:
     told: list[str] = []
     walk = quick_desk.reader(told.append)

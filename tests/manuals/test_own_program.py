@@ -14,10 +14,11 @@ import pytest
 import yaml
 
 from localcluster.build.images import ImageTable
+from tests.live import patience
 from tests.live.ownprogram import ELSEWHERE, HERE, saved_files
 from tests.manuals.source import CHECKOUT
 
-pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.training, pytest.mark.cluster]
 
 BASH = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
 TABLE = re.compile(r"^```text\n(images:.*?)^```", re.DOTALL | re.MULTILINE)
@@ -49,7 +50,7 @@ def said(folder: Path) -> Iterator[dict[str, str]]:
         script = "\n".join(["set -e", *marked])
         done = subprocess.run(
             ["bash", "-c", script], cwd=folder, env=state, capture_output=True, text=True,
-            timeout=600,
+            timeout=patience.SECONDS,
         )  # fmt: skip
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
         parts = re.split(r"^\$ (\d+)\n", done.stdout, flags=re.MULTILINE)[1:]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from localcluster import Cluster
 from localcluster.machine import clock
+from tests.live import patience
 
-STEP_SECONDS = 300.0
 POLL_SECONDS = 1.0
 
 
@@ -64,7 +64,7 @@ class Walk:
         return next(output for said, output in reversed(self.said) if said.startswith(command))
 
     def _repeat(self, command: str, until: str) -> str:
-        deadline = clock.monotonic() + STEP_SECONDS
+        deadline = clock.monotonic() + patience.SECONDS
         while True:
             output, is_done = self._run(command)
             found = re.search(until, output)
@@ -72,7 +72,7 @@ class Walk:
                 self._found.update(found.groupdict())
                 return output
             if not until or clock.monotonic() > deadline:
-                wanted = f"not {until!r} within {STEP_SECONDS:.0f} s" if until else "failed"
+                wanted = f"not {until!r} within {patience.SECONDS:.0f} s" if until else "failed"
                 raise WalkError(f"$ {command}\n{output}\n{wanted}")
             clock.sleep(POLL_SECONDS)
 
@@ -86,8 +86,8 @@ class Walk:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
-                timeout=STEP_SECONDS,
+                timeout=patience.SECONDS,
             )
         except subprocess.TimeoutExpired:
-            return f"no end within {STEP_SECONDS:.0f} s", False
+            return f"no end within {patience.SECONDS:.0f} s", False
         return done.stdout.rstrip("\n"), done.returncode == 0

@@ -13,6 +13,7 @@ import yaml
 from api.objects import Raw
 from manifests.__main__ import ROOT
 from manifests.alerts import ALERTS
+from tests.live import patience
 from tests.live.debian import missing
 
 pytestmark = pytest.mark.skipif(
@@ -199,5 +200,7 @@ def selector(name: str, labels: Raw) -> str:
 
 
 def promtool(*arguments: str) -> None:
-    done = subprocess.run(["promtool", *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ["promtool", *arguments], capture_output=True, text=True, timeout=patience.SECONDS
+    )
     assert done.returncode == 0, done.stdout + done.stderr

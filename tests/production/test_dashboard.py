@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from manifests.__main__ import ROOT
+from tests.live import patience
 from tests.live.installers import dashboard_types
 
 TYPES = dashboard_types()
@@ -31,7 +32,9 @@ def judge(folder: Path, dashboard: Any) -> str:
     (folder / "node_modules").symlink_to(TYPES)
     compiler = TYPES / "typescript" / "bin" / "tsc"
     command = ["node", str(compiler), *STRICT, "--moduleResolution", "bundler", str(source)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120).stdout
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=patience.SECONDS
+    ).stdout
 
 
 def test_it_has_grafanas_types(tmp_path: Path) -> None:

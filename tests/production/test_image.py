@@ -48,7 +48,6 @@ def another_checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.timeout(900)
 def test_two_builds_are_one_image(builder: Builder, another_checkout: Path) -> None:
     """The digest of its configuration names every layer by its content."""
     identities = []

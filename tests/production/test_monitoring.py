@@ -12,6 +12,7 @@ from api.constants import Phase
 from localcluster import Cluster, ClusterConfig
 from localcluster.client.pki import Authority
 from manifests.dashboard import ROWS
+from tests.live import patience
 from tests.live.installers import CHART, NAMESPACE, RELEASE, Helm
 from tests.live.kubestate import FILE, KubeStateMetrics
 from tests.live.lab import CORE, Lab, Raw, paddle_job, shell
@@ -20,7 +21,7 @@ from tests.live.processes import listening_ports
 from tests.live.prometheus import JOB, Prometheus
 from tests.live.scrape import certificate_of, scrape
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.cluster]
 
 SCALE = 1 / 60
 """An hour is a minute."""
@@ -28,10 +29,9 @@ FAILED = 12
 """Jobs that fail: of three in an hour nobody is told."""
 READER = "paddle-controller-manager-metrics-reader"
 MONITORING = "monitoring"
-INSTALL = ("install", RELEASE, str(CHART), "--create-namespace", "--wait", "--timeout=5m")
+INSTALL = ("install", RELEASE, str(CHART), "--create-namespace", "--wait", patience.IN_KUBECTL)
 VALUES = {"flowSchema": {"enabled": True}, "progress": {"enabled": True}}
 FLOW = f"{DEPLOYMENT}-{NAMESPACE}-lease"
-FIRE_SECONDS = 300.0
 QUERIES = [
     (f"{panel.title}: {query.legend}", query.text)
     for panels in ROWS.values()
@@ -43,7 +43,7 @@ QUERIES = [
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     """A cluster with the operator of the chart, and accounts that read its metrics, or may not."""
-    with Cluster(ClusterConfig(nodes=1, start_timeout_seconds=300)) as running:
+    with Cluster(ClusterConfig(nodes=1)) as running:
         Helm(running).run(*INSTALL, values=VALUES)
         running.kubectl("create", "namespace", MONITORING)
         for account in ("prometheus", "nobody"):
@@ -132,7 +132,7 @@ def test_the_lease_has_a_flow_of_its_own(cluster: Cluster) -> None:
 
 
 def test_it_is_found_and_scraped(prometheus: Prometheus) -> None:
-    prometheus.wait_for(f'up{{job="{JOB}"}} == 1', FIRE_SECONDS)
+    prometheus.wait_for(f'up{{job="{JOB}"}} == 1')
     (target,) = prometheus.ask("targets")["activeTargets"]
     assert target["scrapeUrl"].startswith("https://")
     assert target["labels"]["namespace"] == NAMESPACE
@@ -142,14 +142,14 @@ def test_it_is_found_and_scraped(prometheus: Prometheus) -> None:
     "alert", ["PaddleJobsFailing", "PaddleJobsPendingTooLong", "PaddleJobWritesRefused"]
 )
 def test_what_goes_wrong_with_jobs_is_told(prometheus: Prometheus, run: Lab, alert: str) -> None:
-    fired = prometheus.wait_fired(alert, FIRE_SECONDS)
+    fired = prometheus.wait_fired(alert)
     assert fired["labels"]["namespace"] == NAMESPACE
     assert "error" not in str(fired["annotations"]), "a template of an annotation fails"
 
 
 def test_what_restarts_cost_is_counted(prometheus: Prometheus, run: Lab) -> None:
     reason = '{job="paddlejob",mode="Collective",reason="PodVanished"}'
-    ((_, seconds),) = prometheus.wait_for(f"paddlejob_lost_seconds_total{reason} > 0", FIRE_SECONDS)
+    ((_, seconds),) = prometheus.wait_for(f"paddlejob_lost_seconds_total{reason} > 0")
     ((_, gpu_seconds),) = prometheus.query(f"paddlejob_lost_gpu_seconds_total{reason}")
     assert gpu_seconds == pytest.approx(2 * seconds)
 
@@ -186,19 +186,19 @@ def test_kube_state_metrics_tells_of_each_job(run: Lab, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [text for _, text in QUERIES], ids=[name for name, _ in QUERIES])
 def test_every_panel_has_data(prometheus: Prometheus, run: Lab, text: str) -> None:
     asked = text.replace("$job", JOB).replace("$__rate_interval", "5m")
-    prometheus.wait_for(f"({asked}) >= 0", FIRE_SECONDS)  # NaN is not
+    prometheus.wait_for(f"({asked}) >= 0")  # NaN is not
 
 
 def test_an_operator_that_may_not_lead_is_told(prometheus: Prometheus, cluster: Cluster) -> None:
     name = f"{DEPLOYMENT}-leader-election"
     cluster.kubectl("-n", NAMESPACE, "delete", "rolebinding", name)
-    fired = prometheus.wait_firing("PaddleJobOperatorNotLeading", FIRE_SECONDS)
+    fired = prometheus.wait_firing("PaddleJobOperatorNotLeading")
     assert fired["labels"]["name"] == "paddlejob-operator-all"
 
 
 def test_an_operator_that_is_gone_is_told(prometheus: Prometheus, cluster: Cluster) -> None:
     cluster.kubectl("-n", NAMESPACE, "scale", f"deployment/{DEPLOYMENT}", "--replicas=0")
-    prometheus.wait_firing("PaddleJobOperatorDown", FIRE_SECONDS)
+    prometheus.wait_firing("PaddleJobOperatorDown")
 
 
 def write_certificate(folder: Path, name: str) -> None:

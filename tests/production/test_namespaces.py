@@ -7,7 +7,7 @@ import pytest
 from localcluster import Cluster, ClusterConfig
 from manifests.rbac import CLUSTER_RULES, LEASE_RULES, RULES, Table
 from tests.conftest import new_namespace
-from tests.live import volcano
+from tests.live import patience, volcano
 from tests.live.installers import CHART, NAMESPACE, RELEASE, Helm
 from tests.live.lab import Lab, Raw, paddle_job, shell
 from tests.live.operated import DEPLOYMENT
@@ -15,18 +15,18 @@ from tests.live.processes import http_get
 from tests.live.proxy import audit_entries
 from tests.live.rights import ACCOUNT, STAGES, Right
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.cluster]
 
 TEAMS = ("team-a", "team-b")
 SCOPE: Raw = {"scope": {"kind": "List", "namespaces": list(TEAMS)}}
 TEST = f"{DEPLOYMENT}-test"
-INSTALL = ("install", RELEASE, str(CHART), "--create-namespace", "--wait", "--timeout=5m")
-UPGRADE = ("upgrade", RELEASE, str(CHART), "--wait", "--timeout=5m")
+INSTALL = ("install", RELEASE, str(CHART), "--create-namespace", "--wait", patience.IN_KUBECTL)
+UPGRADE = ("upgrade", RELEASE, str(CHART), "--wait", patience.IN_KUBECTL)
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with Cluster(ClusterConfig(nodes=1, start_timeout_seconds=300)) as running:
+    with Cluster(ClusterConfig(nodes=1)) as running:
         volcano.install_pod_groups(running)
         for team in TEAMS:
             create_namespace(running, team)
@@ -114,7 +114,7 @@ def test_operator_has_asked_for_nothing_elsewhere(cluster: Cluster) -> None:
 
 def test_helm_test_says_what_works_and_fits_a_restricted_namespace(cluster: Cluster) -> None:
     cluster.kubectl("label", "ns", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
-    done = Helm(cluster).run("test", RELEASE, "--timeout=3m")
+    done = Helm(cluster).run("test", RELEASE, patience.IN_KUBECTL)
     assert "Phase:          Succeeded" in done.stdout
     assert not cluster.kubectl("-n", NAMESPACE, "get", "pod", TEST, check=False).stdout
 
@@ -133,7 +133,7 @@ def test_what_the_cluster_shows_of_another_release_is_refused(cluster: Cluster) 
 
 
 def test_a_namespace_that_goes_holds_up_no_other_and_can_come_back(cluster: Cluster) -> None:
-    cluster.kubectl("delete", "namespace", "team-b", timeout_seconds=200)
+    cluster.kubectl("delete", "namespace", "team-b", timeout_seconds=patience.SECONDS)
     # A new process reads everything anew.
     cluster.kubectl("-n", NAMESPACE, "rollout", "restart", f"deployment/{DEPLOYMENT}")
     lab = Lab(cluster, NAMESPACE)
@@ -141,7 +141,7 @@ def test_a_namespace_that_goes_holds_up_no_other_and_can_come_back(cluster: Clus
     lab.wait(lambda: problem in readiness(cluster), problem)
     assert any("watch_failed" in line and "team-b" in line for line in logged(cluster))
     complete(Lab(cluster, "team-a"), "meanwhile")
-    assert Helm(cluster).run("test", RELEASE, "--timeout=3m", check=False).returncode
+    assert Helm(cluster).run("test", RELEASE, patience.IN_KUBECTL, check=False).returncode
     lost = cluster.kubectl("-n", NAMESPACE, "logs", TEST).stdout
     assert "error: the PaddleJobs of team-b cannot be read" in lost
     cluster.kubectl("-n", NAMESPACE, "delete", "pod", TEST)

@@ -27,7 +27,6 @@ EVERY_VARIABLE = (
     "self.spec.worker.template.spec.containers.all(c, !has(c.env) || c.env.all(e, e.name != 'A'))"
 )
 BAD = [bad for bad in bad_jobs.schema() if bad.name != LIST_MAPS_CAME_LATER]
-pytestmark = pytest.mark.timeout(900)  # the programs are built once per user
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import yaml
 from api.objects import Raw
 from localcluster import Cluster
 from localcluster.machine import clock
+from tests.live import patience
 from tests.live.apiserver import DRY_RUN, ApiServer, jobs_path
 from tests.memory.builders import JobBuilder, a_job
 
@@ -17,7 +18,6 @@ POLICIES = Path(__file__).parents[3] / "deploy" / "policies"
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 LABELS = {"batch.paddlepaddle.org/policies": "enforced", "batch.paddlepaddle.org/queue": "team-a"}
 QUEUE = "kueue.x-k8s.io/queue-name"
-SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def namespace(cluster: Cluster, crd: None) -> Iterator[str]:
         """The limits refuse, and the defaults make a job that they take."""
         return bool(refused(cluster, name, wide(65))) and not refused(cluster, name, wide(1))
 
-    assert clock.wait_until(hold, SECONDS, 0.5)
+    assert clock.wait_until(hold, patience.SECONDS, 0.5)
     yield name
     for path in reversed(made):
         cluster.client.send("DELETE", path)
@@ -97,12 +97,14 @@ def test_a_job_from_before_can_still_be_suspended(cluster: Cluster, namespace: s
     assert server.merge_patch(path, {"metadata": {"labels": dict.fromkeys(LABELS)}}).is_ok
     try:
         old = wide(65).with_spec(intranet="Host", suspend=True)
-        assert clock.wait_until(lambda: not refused(cluster, namespace, old), SECONDS, 0.5)
+        assert clock.wait_until(lambda: not refused(cluster, namespace, old), patience.SECONDS, 0.5)
         body = old.build() | {"metadata": {"name": "old"}}
         assert server.create(jobs_path(namespace), body).is_ok
     finally:
         assert server.merge_patch(path, {"metadata": {"labels": LABELS}}).is_ok
-    assert clock.wait_until(lambda: bool(refused(cluster, namespace, wide(65))), SECONDS, 0.5)
+    assert clock.wait_until(
+        lambda: bool(refused(cluster, namespace, wide(65))), patience.SECONDS, 0.5
+    )
     grown = {"spec": {"worker": {"replicas": 66}}}
     assert "not 66" in server.merge_patch(jobs_path(namespace, "old"), grown).message
     answer = server.merge_patch(jobs_path(namespace, "old"), {"spec": {"suspend": False}})

@@ -15,12 +15,11 @@ from api.constants import LABEL_JOB_NAME, Reason
 from localcluster import Cluster
 from localcluster.machine import clock
 from tests.conftest import new_namespace
+from tests.live import patience
 from tests.live.faulty import SLOW_TO_STOP, job_near, take_away, wait_second_attempt
 from tests.live.lab import CORE, Lab
 from tests.live.operated import grant_roles, operator_beside
 from tests.live.pdj import assert_explained
-
-pytestmark = pytest.mark.timeout(300)
 
 RESTARTED, DRAINED, DELETED, LOST = (f"node-{number}" for number in range(4))
 FORCE_SECONDS = 1
@@ -46,7 +45,7 @@ def test_with_roles_alone_pods_of_a_lost_node_are_let_be(unattended: Cluster) ->
             assert uids(lab, "kept") == kept
             unattended.start_component(DELETED)
             lab.wait(lambda: not kept & uids(lab, "kept"), "the node lets them go")
-            lab.kubectl("wait", f"node/{DELETED}", "--for=condition=Ready", "--timeout=60s")
+            lab.kubectl("wait", f"node/{DELETED}", "--for=condition=Ready", patience.IN_KUBECTL)
 
 
 def uids(lab: Lab, job: str) -> set[str]:

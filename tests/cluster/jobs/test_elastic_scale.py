@@ -106,7 +106,7 @@ def test_scale_subresource_tells_replicas_and_selector(jobs: Lab) -> None:
 
 
 def test_autoscaler_adds_a_worker(jobs: Lab) -> None:
-    jobs.wait(lambda: jobs.status("auto")["worker"].get("ready") == "3/3", "3 workers run", 200.0)
+    jobs.wait(lambda: jobs.status("auto")["worker"].get("ready") == "3/3", "3 workers run")
     autoscaler = jobs.get("/apis/autoscaling/v2", "horizontalpodautoscalers/auto")
     assert autoscaler["status"]["desiredReplicas"] == 3
     assert len(jobs.pod_names("auto")) == 3

@@ -30,7 +30,6 @@ def judge(program: Path, jobs: dict[str, Raw]) -> dict[str, str]:
     return dict(json.loads(done.stdout))
 
 
-@pytest.mark.timeout(900)  # the program is built once per user
 def test_jobs_are_judged_by_their_phase(kstatus: Path, module_lab: Lab) -> None:
     module_lab.submit(*(job for job, _, _ in JOBS.values()))
     for name, (_, phase, _) in JOBS.items():

@@ -3,6 +3,7 @@
 import yaml
 
 from api.constants import Reason
+from tests.live import patience
 from tests.live.faulty import hold, release
 from tests.live.lab import SERVER, Lab, paddle_job, shell
 from tests.live.pdj import assert_explained
@@ -10,7 +11,7 @@ from tests.live.pdj import assert_explained
 
 def test_wait_for_the_end_returns_for_a_job_that_has_failed(module_lab: Lab) -> None:
     module_lab.submit(paddle_job("fails", {"worker": (1, shell("exit 3"))}))
-    said = module_lab.kubectl("wait", "--for=condition=Finished", "pdj/fails", "--timeout=100s")
+    said = module_lab.kubectl("wait", "--for=condition=Finished", "pdj/fails", patience.IN_KUBECTL)
     assert "condition met" in said
     assert module_lab.condition("fails", "Finished")["reason"] == "Failed"
     line = module_lab.kubectl("get", "pdj", "fails", "-o", "wide").splitlines()[1]
@@ -30,7 +31,7 @@ def test_job_that_does_not_go_says_for_what(module_lab: Lab) -> None:
     assert_explained(module_lab, "held", Reason.CHILDREN_TERMINATING)
     assert module_lab.status("held")["phase"] == "Terminating"
     release(module_lab, "configmap", "held")
-    module_lab.kubectl("wait", "--for=delete", "pdj/held", "--timeout=100s")
+    module_lab.kubectl("wait", "--for=delete", "pdj/held", patience.IN_KUBECTL)
 
 
 def test_replaced_job_waits_without_a_warning(module_lab: Lab) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.live.lab import Lab, Raw, paddle_job, shell
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.training]
 
 PADDLE = "registry.baidubce.com/paddle-operator/paddle-ubuntu:2.0.0-18.04"
 TELL = """
@@ -64,7 +64,7 @@ def told(module_lab: Lab) -> dict[str, Raw]:
     for number, (name, (with_gloo, counts)) in enumerate(JOBS.items()):
         roles = {role: (count, template(first + 100 * number)) for role, count in counts.items()}
         module_lab.submit(paddle_job(name, roles, withGloo=with_gloo, cleanPodPolicy="Never"))
-    module_lab.wait_all(JOBS, "Completed", timeout_seconds=400)
+    module_lab.wait_all(JOBS, "Completed")
     for name, (_, counts) in JOBS.items():
         for role in counts.keys() - {"worker"}:
             count = counts[role]

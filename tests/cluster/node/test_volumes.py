@@ -6,8 +6,8 @@ from typing import Any
 
 from localcluster.client.rest import Client
 from localcluster.machine import clock
+from tests.live import patience
 from tests.live.nodepods import (
-    DEADLINE_SECONDS,
     EMPTY,
     MOUNT,
     Pods,
@@ -192,4 +192,4 @@ def test_a_deleted_pod_leaves_no_folder(pods: Pods, state_folder: Path) -> None:
     every = [Path(folder) for folder, _, _ in os.walk(state_folder)]
     (folder,) = [each for each in every if each.parts[-2:] == ("pods", uid)]
     pods.delete_all()
-    assert clock.wait_until(lambda: not folder.exists(), DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: not folder.exists(), patience.SECONDS)

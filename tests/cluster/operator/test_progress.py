@@ -11,8 +11,6 @@ from tests.live.lab import Lab, Raw, paddle_job, shell
 from tests.live.operated import operator_that_reads_logs
 from tests.live.pdj import Tool, assert_explained
 
-PERIOD_SECONDS = 45
-"""A log is read every half minute, and the machine is busy."""
 BAR = (
     "i=0; while true; do i=$((i + 1)); "
     r"""printf ' %3d%%|###   | %d/1000 [00:01<00:09, 10.0it/s, loss=0.5]\n' $((i / 10)) $i; """
@@ -30,7 +28,6 @@ def lab(unattended: Cluster) -> Iterator[Lab]:
         yield found
 
 
-@pytest.mark.timeout(400)
 def test_status_says_how_far_a_bar_is(lab: Lab) -> None:
     def progress() -> Raw:
         read: Raw = lab.job("bar").get("status", {}).get("progress", {})
@@ -39,20 +36,19 @@ def test_status_says_how_far_a_bar_is(lab: Lab) -> None:
     lab.submit(paddle_job("bar", {"worker": (1, shell(BAR))}))
     lab.submit(paddle_job("large", {"worker": (1, shell("sleep 600") | LARGE)}))
     lab.wait_phase("bar", "Running")
-    lab.wait(lambda: "step" in progress(), "a step", PERIOD_SECONDS)
+    lab.wait(lambda: "step" in progress(), "a step")
     first = progress()
     assert (first["attempt"], first["totalSteps"]) == (1, 1000)
     assert first["percent"] == first["step"] // 10
     assert {"name": "loss", "value": "0.5"} in first["metrics"]
-    lab.wait(lambda: progress()["step"] > first["step"], "another percentage", PERIOD_SECONDS)
-    lab.wait(lambda: "checkpoint" in progress(), "the checkpoint", 2 * PERIOD_SECONDS)
+    lab.wait(lambda: progress()["step"] > first["step"], "another percentage")
+    lab.wait(lambda: "checkpoint" in progress(), "the checkpoint")
     seen = progress()["checkpoint"]
     assert (seen["step"], seen["path"]) == (30, "out/checkpoint-30")
     assert "estimatedEndTime" in progress()
     assert_explained(lab, "large", Reason.LOG_NOT_READ)
 
 
-@pytest.mark.timeout(200)
 def test_the_log_of_a_failed_attempt_is_kept(lab: Lab) -> None:
     fails_once = "seq 1000; if [ $ATTEMPT = 1 ]; then exit 1; fi; sleep 600"
     attempt = "metadata.labels['batch.paddlepaddle.org/attempt']"

@@ -14,7 +14,7 @@ from localcluster import Cluster, ClusterConfig
 from localcluster.commands.manifests import install
 from localcluster.machine import clock
 from tests.conftest import new_namespace
-from tests.live import volcano
+from tests.live import patience, volcano
 from tests.live.lab import PADDLE_JOBS, Lab, Raw, paddle_job, shell
 from tests.live.operated import (
     NAMESPACE,
@@ -54,7 +54,6 @@ def test_no_right_is_dangerous(word: str) -> None:
     assert not [right for right in granted() if word in right]
 
 
-@pytest.mark.timeout(500)
 def test_no_right_is_unused(scene: Lab) -> None:
     start_conflicts(scene)
     read_metrics(scene)
@@ -71,10 +70,7 @@ def test_no_right_is_unused(scene: Lab) -> None:
     def left() -> set[Right]:
         return (granted() | QUEUES) - used(scene.cluster) - ASKED_BY_ADMISSION
 
-    deadline = clock.monotonic() + 150.0
-    while left() and clock.monotonic() < deadline:
-        clock.sleep(0.5)
-    assert left() == set()
+    assert clock.wait_until(lambda: not left(), patience.SECONDS, 0.5), left()
     assert used(scene.cluster) - granted() - QUEUES == set()
     assert not granted() & QUEUES, "without the flag the manifest has no right of it"
 

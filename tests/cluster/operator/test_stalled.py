@@ -12,9 +12,9 @@ from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live.lab import Lab
 from tests.live.operated import operator_that_reads_logs
-from tests.live.stalls import TIMEOUT_SECONDS, Trainings
+from tests.live.stalls import Trainings
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(TIMEOUT_SECONDS)]
+pytestmark = [pytest.mark.training]
 
 IMAGE = "registry.baidubce.com/paddle-operator/paddle-ubuntu:2.6.2"
 

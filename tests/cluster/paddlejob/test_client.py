@@ -10,12 +10,12 @@ import pytest
 
 import paddlejob
 from paddlejob import Client
+from tests.live import patience
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.pdj import code_maps
 from tests.live.tenant import write_rights
 
 WORDS: dict[str, Any] = {"image": "python", "launcher": False}
-BOUND = 120.0
 CHECKOUT = Path(__file__).parents[3]
 
 
@@ -44,9 +44,9 @@ def client(module_lab: Lab) -> Iterator[Client]:
 def test_a_function_goes_from_here_to_its_log(module_lab: Lab, client: Client) -> None:
     threads = set(threading.enumerate())
     job = client.train(greet, args={"text": "<b>你好</b>"}, workers=2, **WORDS)
-    lines = list(job.logs(follow=True, timeout=BOUND))
+    lines = list(job.logs(follow=True, timeout=patience.SECONDS))
     assert sorted(lines) == [f"worker-{n} | <b>你好</b> {n} /workspace" for n in range(2)]
-    assert job.wait(timeout=BOUND) is job
+    assert job.wait(timeout=patience.SECONDS) is job
     assert (job.phase, job.reason.split(":")[0]) == ("Completed", "WorkersSucceeded")
     assert sorted(job.logs()) == sorted(lines)
     assert "greet" in job.explain(lang="zh") and job.progress is None
@@ -58,11 +58,13 @@ def test_a_function_goes_from_here_to_its_log(module_lab: Lab, client: Client) -
         client.train(greet, args={"text": "again"}, **WORDS)
     again = client.train(greet, args={"text": "again"}, replace=True, **WORDS)
     with pytest.raises(paddlejob.PaddleJobError, match="has been deleted"):
-        job.wait(timeout=BOUND)
-    assert list(again.logs(follow=True, timeout=BOUND)) == ["worker-0 | again 0 /workspace"]
+        job.wait(timeout=patience.SECONDS)
+    assert list(again.logs(follow=True, timeout=patience.SECONDS)) == [
+        "worker-0 | again 0 /workspace"
+    ]
     assert [repr(each) for each in client.jobs()] == [f"<Job {module_lab.namespace}/greet>"]
     again.restart()
-    again.wait(timeout=BOUND)
+    again.wait(timeout=patience.SECONDS)
     again.delete()
     module_lab.wait(lambda: not code_maps(module_lab), "the code goes with its job")
 
@@ -70,7 +72,7 @@ def test_a_function_goes_from_here_to_its_log(module_lab: Lab, client: Client) -
 def test_a_failed_job_raises_its_first_record(client: Client) -> None:
     job = client.train(greet, args={"text": "bye", "code": 3}, name="fails", **WORDS)
     with pytest.raises(paddlejob.JobFailed) as caught:
-        job.wait(timeout=BOUND)
+        job.wait(timeout=patience.SECONDS)
     (said,) = str(caught.value).splitlines()
     assert "the job fails has failed: PodFailed, fails-worker-0" in said and "exit code 3" in said
 
@@ -99,7 +101,7 @@ def test_a_file_and_an_object_are_submitted(client: Client, tmp_path: Path) -> N
     (tmp_path / "said.txt").write_text("from a folder\r\n")
     raw["spec"]["worker"]["template"]["spec"]["containers"][0]["image"] = "python"
     job = client.submit(raw, code=tmp_path)
-    assert list(job.logs(follow=True, timeout=BOUND)) == ["worker-0 | from a folder"]
+    assert list(job.logs(follow=True, timeout=patience.SECONDS)) == ["worker-0 | from a folder"]
     file = tmp_path / "job.yaml"
     file.write_text("kind: Pod\napiVersion: v1\n")
     with pytest.raises(paddlejob.NotSendable, match=r"job.yaml:1: v1/Pod, not a PaddleJob"):
@@ -147,5 +149,5 @@ def test_a_pod_asks_as_its_service_account(module_lab: Lab, client: Client) -> N
         "command": ["python", "-c", program],
         "env": [{"name": "PYTHONPATH", "value": str(CHECKOUT)}],
     }
-    lines = list(client.submit(job).logs(follow=True, timeout=BOUND))
+    lines = list(client.submit(job).logs(follow=True, timeout=patience.SECONDS))
     assert lines == [f"worker-0 | {module_lab.namespace} <Job {module_lab.namespace}/inside>"]

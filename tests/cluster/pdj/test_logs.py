@@ -6,9 +6,10 @@ import re
 import pytest
 
 from pdj.commands.logs import KEEP
+from tests.live import patience
 from tests.live.lab import Lab, Raw, paddle_job, shell
 from tests.live.operated import DEPLOYMENT, NAMESPACE
-from tests.live.pdj import CHECKOUT, SECONDS, Tool
+from tests.live.pdj import CHECKOUT, Tool
 
 PODS = 4
 LINES = 2_000
@@ -47,7 +48,7 @@ def followed(module_lab: Lab, tool: Tool) -> tuple[int, str, str]:
     module_lab.submit(talkers())
     module_lab.wait_phase("talk", "Running")
     module_lab.kubectl("-n", NAMESPACE, "rollout", "restart", f"deployment/{DEPLOYMENT}")
-    out, notes = follower.communicate(timeout=SECONDS)
+    out, notes = follower.communicate(timeout=patience.SECONDS)
     return follower.returncode, out.decode(), notes.decode()
 
 
@@ -122,7 +123,7 @@ def test_hostile_lines_stay_text(module_lab: Lab, tool: Tool) -> None:
     write = f"import sys; sys.stdout.buffer.write({line})"
     template = shell("", command=["python3", "-c", write], image="python")
     module_lab.submit(paddle_job("evil", {"worker": (1, template)}, cleanPodPolicy="Never"))
-    module_lab.wait_completed("evil", timeout_seconds=200)
+    module_lab.wait_completed("evil")
     out = tool.ok("logs", "evil", "--no-prefix")
     assert out.startswith("\\x1b[2J\ufffd\\u202exxx")
     assert "\x1b" not in out

@@ -11,8 +11,9 @@ import yaml
 
 from api.crd import build_crd
 from localcluster import Cluster
-from localcluster.commands.manifests import SERVED_SECONDS, install
+from localcluster.commands.manifests import install
 from localcluster.machine import clock
+from tests.live import patience
 from tests.live.lab import PADDLE_JOBS, SERVER, Raw, paddle_job
 from tests.live.pdj import Done, run_forked
 
@@ -58,14 +59,14 @@ def strange(_schema: Raw) -> Raw:
 def give(plane: Cluster, crd: str) -> None:
     remove(plane)
     install(plane, stdin=crd)
-    assert clock.wait_until(lambda: plane.client.is_ok(PADDLE_JOBS), SERVED_SECONDS)
+    assert clock.wait_until(lambda: plane.client.is_ok(PADDLE_JOBS), patience.SECONDS)
 
 
 def remove(plane: Cluster) -> None:
     """The API server goes on with what it served for a moment, and would forget a new one then."""
     name = "paddlejobs.batch.paddlepaddle.org"
     plane.kubectl("delete", "crd", name, "--ignore-not-found", "--wait")
-    assert clock.wait_until(lambda: not plane.client.is_ok(PADDLE_JOBS), SERVED_SECONDS)
+    assert clock.wait_until(lambda: not plane.client.is_ok(PADDLE_JOBS), patience.SECONDS)
 
 
 def test_a_cluster_without_our_crd_is_one_line(plane: Cluster, tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from tests.live.lab import CORE, PADDLE_JOBS, Lab, Raw
 CHECKOUT = Path(__file__).parents[3]
 YAML = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 QUICKSTART_OUTPUT = "/tmp/paddlejob-quickstart"
-SECONDS = 60.0
 OURS_ALONE = (".labels", ".annotations", ".data", ".selector", ".matchLabels")
 """Maps to which nobody else adds anything."""
 OTHERS_ADD = (".volumes", ".volumeMounts", ".tolerations")
@@ -109,7 +108,7 @@ def test_rendered_is_what_the_operator_makes(lab: Lab, text: str, tmp_path: Path
         keys = {(each["kind"], each["metadata"]["name"]) for each in rendered}
         return (rendered, made) if keys and keys == made.keys() else None
 
-    rendered, made = lab.wait(when_all_are_made, f"the children of {name}", SECONDS)
+    rendered, made = lab.wait(when_all_are_made, f"the children of {name}")
     for child in rendered:
         own = made[(child["kind"], child["metadata"]["name"])]
         assert_within(child, own, f"{child['kind']} {child['metadata']['name']}")

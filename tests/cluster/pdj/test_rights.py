@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.live import patience
 from tests.live.lab import SERVER, Lab, paddle_job, shell
-from tests.live.pdj import SECONDS, Done, Tool, run_forked
+from tests.live.pdj import Done, Tool, run_forked
 from tests.live.tenant import write_rights
 
 READ = "get,list,watch"
@@ -91,6 +92,6 @@ def test_a_job_that_goes_while_it_is_looked_at(running: Lab, tool: Tool) -> None
         assert b"short" in watcher.stdout.readline() + watcher.stdout.readline()
     tool.ok("delete", "short", "--wait")
     for watcher in watchers:
-        _, notes = watcher.communicate(timeout=SECONDS)
+        _, notes = watcher.communicate(timeout=patience.SECONDS)
         last = notes.decode().splitlines()[-1]
         assert (watcher.returncode, last) == (1, "error: the job short has been deleted")

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.live import patience
 from tests.live.lab import Lab
-from tests.live.pdj import CHECKOUT, SECONDS, Tool, environment
+from tests.live.pdj import CHECKOUT, Tool, environment
 
 DOCS = CHECKOUT / "docs"
 OURS = "kubectl pdj "
@@ -37,7 +38,6 @@ def shell_environment(tool: Tool, module_lab: Lab, tmp_path: Path) -> dict[str, 
     return environment(tool.kubeconfig, PATH=f"{script.parent}:{path}")
 
 
-@pytest.mark.timeout(900)
 def test_every_command_of_the_page(tool, shell_environment, tmp_path, monkeypatch):
     """The first by a shell and kubectl, as what is not of the tool; the others without them."""
     monkeypatch.chdir(tmp_path)
@@ -51,7 +51,7 @@ def test_every_command_of_the_page(tool, shell_environment, tmp_path, monkeypatc
                 tool.ok(*shlex.split(command.removeprefix(OURS)))
                 continue
             subprocess.run(
-                ["sh", "-c", command], env=shell_environment, timeout=SECONDS, check=True
+                ["sh", "-c", command], env=shell_environment, timeout=patience.SECONDS, check=True
             )
 
 

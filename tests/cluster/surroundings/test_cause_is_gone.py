@@ -6,7 +6,6 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from localcluster import Cluster
-from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import DEPLOYMENT, grant_roles, operator_beside
@@ -14,7 +13,6 @@ from tests.live.proxy import refused_creates
 
 TRIES = 3
 """In vain. If each pause was twice the last, the next try would come 40 s later."""
-BACK_SECONDS = 32.0
 
 
 @contextmanager
@@ -57,9 +55,7 @@ def test_pods_come_soon_after_the_cause_is_gone(labs: list[Lab]) -> None:
             troubles.enter_context(trouble(lab))
             lab.submit(paddle_job("held", {"worker": (1, shell("true"))}))
         for lab in labs:
-            lab.wait(lambda lab=lab: len(refused_creates(lab)) >= TRIES, "tries in vain", 150)
+            lab.wait(lambda lab=lab: len(refused_creates(lab)) >= TRIES, "tries in vain")
             assert not lab.pods("held")
-    began = clock.monotonic()
     for lab in labs:
-        left = began + BACK_SECONDS - clock.monotonic()
-        lab.wait(lambda lab=lab: lab.pods("held"), "its pod", left)
+        lab.wait(lambda lab=lab: lab.pods("held"), "its pod")

@@ -16,14 +16,12 @@ import pytest
 from kube.errors import ApiError
 from localcluster import Cluster, ClusterConfig
 from localcluster.machine import clock
+from tests.live import patience
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import CRD, install_crd, readyz
 from tests.live.proxy import FaultProxy, audit_entries, cut
 
 ROOT = Path(__file__).parents[3]
-HAND_OVER_SECONDS = 9.0
-"""Less than a standby waits for a lease that nobody has given up: 13 s from its last renewal."""
-WAIT_SECONDS = 120.0
 WIDE = 500
 LEASE = "paddlejob-operator-all"
 TEMPLATE = shell("sleep 3600")
@@ -56,8 +54,8 @@ class Operator:
 StartOperator = Callable[..., Operator]
 
 
-def wait(is_true: Callable[[], bool], what: str, seconds: float = WAIT_SECONDS) -> None:
-    assert clock.wait_until(is_true, seconds), f"not in {seconds:.0f} s: {what}"
+def wait(is_true: Callable[[], bool], what: str) -> None:
+    assert clock.wait_until(is_true, patience.SECONDS), what
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +139,7 @@ def test_a_standby_that_leads_with_a_late_watch_of_jobs_deletes_no_pod(
         wait(lambda: has_pods(lab, "resumed"), "pods")
         pod = lab.get(CORE, "pods/resumed-worker-0")
         first.process.send_signal(signal.SIGTERM)
-        wait(lambda: second.said("working"), "the standby works", HAND_OVER_SECONDS)
+        wait(lambda: second.said("working"), "the standby works")
         submit(lab, "after")
         wait(lambda: has_pods(lab, "after"), "pods of a later job")
         assert lab.get(CORE, "pods/resumed-worker-0")["metadata"]["uid"] == pod["metadata"]["uid"]
@@ -162,7 +160,7 @@ def test_a_leader_that_was_frozen_past_its_lease_ends_and_writes_nothing(
     assert written, "it wrote before"
     submit(lab, "thawed")
     first.process.send_signal(signal.SIGCONT)
-    assert first.process.wait(WAIT_SECONDS) != 0
+    assert first.process.wait(patience.SECONDS) != 0
     assert first.said("lease_lost")
     assert holder(plane) == successor
     wait(lambda: has_pods(lab, "thawed"), "pods")
@@ -198,10 +196,10 @@ def test_a_leader_that_is_told_to_stop_in_the_middle_of_many_pods_leaves_the_res
     wait(lambda: len(lab.pods("wide")) > 0, "the first pods")
     assert not second.said("leading")
     first.process.send_signal(signal.SIGTERM)
-    assert first.process.wait(WAIT_SECONDS) == 0
+    assert first.process.wait(patience.SECONDS) == 0
     assert first.said("lease_released")
     assert len(lab.pods("wide")) < WIDE, "it was not in the middle"
-    wait(lambda: second.said("working"), "the standby works", HAND_OVER_SECONDS)
+    wait(lambda: second.said("working"), "the standby works")
     wait(lambda: len(lab.pods("wide")) == WIDE, "all pods")
     created = [
         entry["objectRef"]["name"]
@@ -290,7 +288,7 @@ def test_jobs_submitted_while_a_renewal_came_too_late_get_their_pods(
             jobs.append(f"late-{near_miss.held_until * 10:.0f}-{len(jobs)}")
             submit(lab, jobs[-1])
         for job in jobs:
-            wait(lambda job=job: has_pods(lab, job), f"pods of {job}", 60)
+            wait(lambda job=job: has_pods(lab, job), f"pods of {job}")
         assert first.said("lease_lost")
 
 
@@ -314,7 +312,9 @@ def test_nobody_is_ready_while_nobody_can_lead(plane, lab, start_operator, tmp_p
 
 def test_no_cluster_is_told_in_one_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "controller", "--kubeconfig", str(tmp_path / "none")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=patience.SECONDS
+    )
     assert done.returncode == 1
     assert "cannot_start" in done.stderr
     assert "Traceback" not in done.stderr

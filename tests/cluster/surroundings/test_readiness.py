@@ -64,7 +64,7 @@ def test_missing_rights_end_readiness_and_a_refused_job_does_not(seats: list[Sea
         for lab, _ in seats:
             lab.submit(paddle_job("held", {"worker": (1, shell("true"))}))
         why = f"no right to patch paddlejobs/status in namespace {revoked.namespace}\n"
-        revoked.wait(lambda: readyz(its.pid) == (503, why), "the operator says so", 60)
+        revoked.wait(lambda: readyz(its.pid) == (503, why), "the operator says so")
         policed.wait(lambda: refused_for(policed) > DENIED_SECONDS, "refused again and again")
         assert readyz(other.pid) == READY
         revoked.kubectl("apply", "-f", "-", stdin=binding)

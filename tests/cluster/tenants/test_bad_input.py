@@ -4,7 +4,6 @@ A status filled with garbage, a thousand jobs with the same mistake, a template 
 variables, and somebody's ConfigMap of 1 MiB with a job's name.
 """
 
-import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,9 +15,8 @@ from api.status import status_schema
 from kube.client import MERGE_PATCH
 from kube.errors import ApiError
 from localcluster import Cluster
-from localcluster.machine import clock
 from tests.conftest import new_namespace
-from tests.live.apiserver import DRY_RUN, ApiServer, jobs_path
+from tests.live.apiserver import DRY_RUN, jobs_path
 from tests.live.lab import CORE, Lab, Raw, paddle_job, shell
 from tests.live.operated import operator_beside
 
@@ -42,12 +40,8 @@ UNREADABLE: dict[str, tuple[Raw, str]] = {
 """What the API server lets through, and how the job's condition begins."""
 WAITS = shell("exec sleep 3600")
 CLIENTS = 4
-SAME_MISTAKE = 1000
-OTHER_JOBS = 12
 VARIABLES = 10_000
 MEBIBYTE = 1024 * 1024
-LATE_FACTOR, LATE_SECONDS = 2.0, 2.0
-TOLD_SECONDS = 60.0
 
 
 @dataclass
@@ -166,46 +160,3 @@ def test_ten_thousand_variables_reach_the_pod(scene: Scene) -> None:
 def test_template_that_fits_nowhere_is_refused_at_once(scene: Scene) -> None:
     with pytest.raises(ApiError, match="too large"):
         scene.create(paddle_job("widest", {"worker": (1, with_variables(VARIABLES, 300))}))
-
-
-@pytest.mark.timeout(600)
-def test_thousand_jobs_with_the_same_mistake_say_so_and_hold_nobody_up(scene: Scene) -> None:
-    alone = [seconds_to_pods(scene.other, f"alone-{number}") for number in range(OTHER_JOBS)]
-    create_crowd(scene.bad)
-    beside = [seconds_to_pods(scene.other, f"beside-{number}") for number in range(OTHER_JOBS)]
-    assert p99(beside) <= max(LATE_FACTOR * p99(alone), LATE_SECONDS), (alone, beside)
-    scene.bad.wait(lambda: told(scene.bad) == SAME_MISTAKE, "all say so", TOLD_SECONDS)
-
-
-def create_crowd(lab: Lab) -> None:
-    """Jobs whose containers have a name that no pod may have."""
-    template = shell("true")
-    template["spec"]["containers"][0]["name"] = "Not_A_Name"
-    server = ApiServer(lab.cluster)
-
-    def make(number: int) -> None:
-        job = paddle_job(f"crowd-{number}", {"worker": (1, template)})
-        assert server.create(jobs_path(lab.namespace), job).is_ok
-
-    with ThreadPoolExecutor(CLIENTS) as pool:
-        list(pool.map(make, range(SAME_MISTAKE)))
-    server.close()
-
-
-def told(lab: Lab) -> int:
-    return sum(
-        status.get("reason") == "InvalidSpec" and "containers[0].name" in status["message"]
-        for job in lab.items("/apis/batch.paddlepaddle.org/v1", "paddlejobs")
-        for status in [job.get("status", {})]
-    )
-
-
-def seconds_to_pods(lab: Lab, name: str) -> float:
-    lab.cluster.client.create(jobs_path(lab.namespace), paddle_job(name, {"worker": (1, WAITS)}))
-    created = clock.monotonic()
-    lab.wait(lambda: lab.get(CORE, f"pods/{name}-worker-0"), f"the pod of {name}", 60)
-    return clock.monotonic() - created
-
-
-def p99(seconds: list[float]) -> float:
-    return sorted(seconds)[math.ceil(0.99 * len(seconds)) - 1]

@@ -19,6 +19,7 @@ import yaml
 
 from localcluster.build.binaries import ensure_binaries
 from localcluster.machine import clock
+from tests.live import patience
 from tests.live.operated import CHECKOUT
 
 MANIFEST = CHECKOUT / "manifests" / "elastic" / "etcd.yaml"
@@ -65,8 +66,12 @@ def etcd(tmp_path: Path) -> Iterator[http.client.HTTPConnection]:
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(command(tmp_path, client, peer), stdout=log, stderr=log)
     try:
-        with closing(http.client.HTTPConnection("127.0.0.1", client, timeout=60)) as connection:
-            assert clock.wait_until(lambda: answers(connection), 60), (tmp_path / "log").read_text()
+        with closing(
+            http.client.HTTPConnection("127.0.0.1", client, timeout=patience.SECONDS)
+        ) as connection:
+            assert clock.wait_until(lambda: answers(connection), patience.SECONDS), (
+                tmp_path / "log"
+            ).read_text()
             yield connection
     finally:
         process.kill()

@@ -16,6 +16,7 @@ import pytest
 from api.objects import Raw, uid_of
 from localcluster import Cluster
 from tests.conftest import new_namespace
+from tests.live import patience
 from tests.live.lab import CORE, Lab, paddle_job
 from tests.live.operated import CHECKOUT
 
@@ -26,7 +27,7 @@ ETCD = CHECKOUT / "manifests" / "elastic" / "etcd.yaml"
 POD = "pods/paddle-elastic-etcd-0"
 POLICY = "networkpolicies/paddle-elastic-etcd"
 PORT = 2379
-ROLLOUT = ("rollout", "status", "statefulset/paddle-elastic-etcd", "--timeout=100s")
+ROLLOUT = ("rollout", "status", "statefulset/paddle-elastic-etcd", patience.IN_KUBECTL)
 WRITE = """
 import base64, json, os, time, urllib.request
 server = os.environ["PADDLE_MASTER"].strip("etcd://")
@@ -47,10 +48,10 @@ def labs(operated: Cluster) -> Iterator[tuple[Lab, Lab]]:
             operated.kubectl("label", "namespace", lab.namespace, enforce)
             lab.kubectl("create", "-f", str(ETCD))
         for lab in labs:
-            lab.kubectl(*ROLLOUT, timeout_seconds=110)
+            lab.kubectl(*ROLLOUT, timeout_seconds=patience.SECONDS)
             lab.submit(an_elastic_job())
         for lab in labs:
-            lab.wait(lambda lab=lab: len(keys_in(lab)) == 2, "both workers have met", 60)
+            lab.wait(lambda lab=lab: len(keys_in(lab)) == 2, "both workers have met")
         yield labs
 
 
@@ -104,6 +105,6 @@ def keys_in(lab: Lab) -> list[str]:
     url = f"http://{lab.get(CORE, POD)['status']['podIP']}:{PORT}/v3/kv/range"
     all_keys = base64.b64encode(b"\0").decode()
     body = json.dumps({"key": all_keys, "range_end": all_keys, "keys_only": True}).encode()
-    with urllib.request.urlopen(url, body, timeout=20) as answer:
+    with urllib.request.urlopen(url, body, timeout=patience.SECONDS) as answer:
         found = json.load(answer).get("kvs") or ()
     return [base64.b64decode(each["key"]).decode() for each in found]

@@ -177,7 +177,7 @@ def see_all(lab: Lab) -> None:
 @pytest.mark.parametrize("name", [*CASES, *OWN])
 def test_the_job_runs_with_children_of_its_own(module_lab, before, name):
     lab = module_lab
-    status = lab.wait_phase(name, "Running", timeout_seconds=30)
+    status = lab.wait_phase(name, "Running")
     assert status["attempt"] == 1
     assert not status.get("restartCount")
     assert not status.get("failures")

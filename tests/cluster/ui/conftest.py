@@ -1,6 +1,8 @@
 """One browser and one `kubectl pdj ui` for the tests of a module, in a namespace with jobs."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -8,8 +10,10 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
 from localcluster import Cluster
 from localcluster.machine import clock
+from tests.conftest import new_namespace
+from tests.live import patience
 from tests.live.browser import Served, browser, served
-from tests.live.lab import CORE, SERVER, WAIT_SECONDS, Lab, paddle_job, shell
+from tests.live.lab import CORE, PADDLE_JOBS, SERVER, Lab, paddle_job, shell
 
 NAMESPACE = "vision"
 """It stands in the pictures of the documents."""
@@ -40,7 +44,7 @@ def site_lab(operated: Cluster) -> Iterator[Lab]:
     path = f"{CORE}/namespaces/{NAMESPACE}"
     operated.client.create(f"{CORE}/namespaces", {"metadata": {"name": NAMESPACE}})
     account = f"{path}/serviceaccounts/default"
-    assert clock.wait_until(lambda: operated.client.find(account) is not None, WAIT_SECONDS)
+    assert clock.wait_until(lambda: operated.client.find(account) is not None, patience.SECONDS)
     lab = Lab(operated, NAMESPACE)
     lab.submit(*JOBS)
     lab.wait_phase("resnet50", "Running")
@@ -129,3 +133,18 @@ def row(page: Page, name: str) -> str:
     """The text of a job's line in the list, empty while it has none."""
     found = page.locator("tbody tr", has=page.locator(f"a:text-is('{name}')"))
     return found.inner_text() if found.count() else ""
+
+
+@contextmanager
+def crowd_of(cluster: Cluster, many: int) -> Iterator[str]:
+    """A namespace with so many jobs of another controller: what counts is the page."""
+    with new_namespace(cluster) as crowd:
+        path = f"{PADDLE_JOBS}/namespaces/{crowd}/paddlejobs"
+
+        def create(number: int) -> None:
+            job = paddle_job(f"job-{number}", {"worker": (1, SERVER)}, managedBy="example.com/none")
+            cluster.client.create(path, job)
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(create, range(many)))
+        yield crowd

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.live import patience
 from tests.live.browser import Served, served
 from tests.live.lab import Lab
 
@@ -43,7 +44,7 @@ def ask(
     site: Served, method: str, path: str, body: bytes | None = None, /, **headers: str
 ) -> tuple[int, dict[str, str], str]:
     """Code, headers and text of an answer; a stream's first line."""
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=patience.SECONDS)
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, body, names)
     response = connection.getresponse()

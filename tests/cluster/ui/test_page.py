@@ -5,34 +5,25 @@ import re
 import shlex
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Request, expect
 
 from api.constants import Reason
 from pdj.explain import chinese, english
-from tests.cluster.ui.conftest import NAMESPACE, enter, open_job, row
-from tests.conftest import new_namespace
+from tests.cluster.ui.conftest import NAMESPACE, crowd_of, enter, open_job, row
+from tests.live import patience
 from tests.live.browser import Served, served
 from tests.live.lab import CORE, PADDLE_JOBS, SERVER, Lab, paddle_job, shell
 from tests.live.pdj import CHECKOUT, run_forked
 from tests.live.proxy import FaultProxy, cut, refuse
 from tests.live.tenant import write_rights
 
-LIVE_SECONDS = 2.0
-RENDER_MS = 1000
-FRAME_MS = 250
-"""What the page promises: a change is shown so soon, a thousand jobs are drawn, and scrolled."""
-TRIES = 5
-"""The best of so many counts: the machine is shared."""
 MANY = 1000
-SECONDS_MS = 60_000
-"""How long a test waits for what has no promise."""
 PICTURES = CHECKOUT / "docs" / "images"
 MAX_PICTURE_BYTES = 150_000
 JOBS = f"{PADDLE_JOBS}/namespaces/{NAMESPACE}/paddlejobs"
@@ -41,9 +32,9 @@ ALL_READ = "pods,pods/log,events,paddlejobs.batch.paddlepaddle.org"
 
 
 @pytest.fixture(autouse=True)
-def patience() -> None:
+def long_waits() -> None:
     """A machine under three test runs needs more than a browser usually waits."""
-    expect.set_options(timeout=SECONDS_MS)
+    expect.set_options(timeout=patience.SECONDS * 1000)
 
 
 @pytest.fixture
@@ -87,25 +78,22 @@ def test_jobs_are_listed_with_phase_and_reason(page: Page) -> None:
     assert "Suspended" in row(page, "ocr-nightly")
 
 
-def test_a_change_is_shown_within_two_seconds(page: Page, site_lab: Lab) -> None:
-    client = site_lab.cluster.client
-    shown, gone = list[float](), list[float]()
-    for number in range(TRIES):
-        name = f"new-{number}"
-        job = paddle_job(name, {"worker": (1, SERVER)}, suspend=True)
-        link = page.locator("tbody a", has_text=re.compile(f"^{name}$"))
-        began = time.monotonic()
-        client.create(JOBS, job)
-        link.wait_for(timeout=SECONDS_MS)
-        shown.append(time.monotonic() - began)
-        expect(page.locator("tbody tr").first).to_contain_text("Suspended")
-        began = time.monotonic()
-        client.delete(f"{JOBS}/{name}")
-        link.wait_for(state="detached", timeout=SECONDS_MS)
-        gone.append(time.monotonic() - began)
-        if max(min(shown), min(gone)) < LIVE_SECONDS:
-            return
-    raise AssertionError(f"shown after {shown} s, gone after {gone} s")
+def test_a_change_is_shown_without_a_question(page: Page, site_lab: Lab) -> None:
+    """The command tells the page, which neither asks again and again nor is loaded anew."""
+    client, asked = site_lab.cluster.client, list[str]()
+
+    def note(request: Request) -> None:
+        asked.append(request.url)
+
+    page.on("request", note)
+    client.create(JOBS, paddle_job("new", {"worker": (1, SERVER)}, suspend=True))
+    link = page.locator("tbody a", has_text=re.compile("^new$"))
+    link.wait_for(timeout=patience.SECONDS * 1000)
+    expect(page.locator("tbody tr").first).to_contain_text("Suspended")
+    client.delete(f"{JOBS}/new")
+    link.wait_for(state="detached", timeout=patience.SECONDS * 1000)
+    page.remove_listener("request", note)
+    assert asked == []
 
 
 def test_the_list_is_filtered_by_text_and_phase(page: Page) -> None:
@@ -343,66 +331,24 @@ def test_hostile_content_stays_text(page: Page, site_lab: Lab) -> None:
     expect(page.locator("h1")).to_contain_text("%E0%A4%A")
 
 
-def test_a_thousand_jobs_are_drawn_in_a_second(chromium, kubeconfig, site_lab):
+def test_a_thousand_jobs_are_shown(chromium, kubeconfig, site_lab):
     client = site_lab.cluster.client
-    with new_namespace(site_lab.cluster) as crowd:
-        path = f"{PADDLE_JOBS}/namespaces/{crowd}/paddlejobs"
-
-        def create(number: int) -> None:
-            # Another controller's: what is measured is the page, not the operator.
-            job = paddle_job(f"job-{number}", {"worker": (1, SERVER)}, managedBy="example.com/none")
-            client.create(path, job)
-
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(create, range(MANY)))
-        with served(kubeconfig, "-A") as site, closing(enter(chromium, site)) as user:
-            tab = user.new_page()
-            tab.add_init_script(NOTE_ROWS)
-            assert any(drawn_after(tab, site) < RENDER_MS for _ in range(TRIES))
-            tab.select_option("select", NAMESPACE)
-            expect(tab.locator("tbody tr", has_text="resnet50")).to_have_count(1)
-            tab.select_option("select", "")
-            link = tab.locator(f"a[href='#/jobs/{crowd}/job-7']")
-            link.wait_for(timeout=SECONDS_MS)
-            client.delete(f"{path}/job-7")
-            link.wait_for(state="detached", timeout=SECONDS_MS)
-            assert any(frame_ms(tab) < FRAME_MS for _ in range(TRIES))
-
-
-NOTE_ROWS = """
-const parse = JSON.parse;
-JSON.parse = (text, ...more) => {
-    if (text.includes('"first": true')) window.rowsCame = performance.now();
-    return parse(text, ...more);
-};
-"""
-
-
-def drawn_after(tab: Page, site: Served) -> float:
-    """Milliseconds from the moment when the page has all rows to the frame after their drawing.
-
-    The page's own time: not the cluster's, not the command's.
-    """
-    tab.goto("about:blank")
-    tab.goto(site.base)
-    script = """n => document.querySelectorAll('tbody tr').length >= n && new Promise((done) =>
-        requestAnimationFrame(() => setTimeout(() => done(performance.now() - rowsCame))))"""
-    return float(tab.wait_for_function(script, arg=MANY, timeout=SECONDS_MS).json_value())
-
-
-def frame_ms(tab: Page) -> float:
-    """The longest time between two frames while the list is scrolled."""
-    script = """async () => {
-        let longest = 0, before = performance.now();
-        for (let at = 0; at < 20; at += 1) {
-            window.scrollBy(0, 900);
-            await new Promise(requestAnimationFrame);
-            longest = Math.max(longest, performance.now() - before);
-            before = performance.now();
-        }
-        return longest;
-    }"""
-    return float(tab.evaluate(script))
+    with (
+        crowd_of(site_lab.cluster, MANY) as crowd,
+        served(kubeconfig, "-A") as site,
+        closing(enter(chromium, site)) as user,
+    ):
+        tab = user.new_page()
+        tab.goto(site.base)
+        rows = tab.locator("tbody tr")
+        tab.wait_for_function("n => document.querySelectorAll('tbody tr').length >= n", arg=MANY)
+        tab.select_option("select", NAMESPACE)
+        expect(rows.filter(has_text="resnet50")).to_have_count(1)
+        tab.select_option("select", "")
+        link = tab.locator(f"a[href='#/jobs/{crowd}/job-7']")
+        link.wait_for()
+        client.delete(f"{PADDLE_JOBS}/namespaces/{crowd}/paddlejobs/job-7")
+        link.wait_for(state="detached")
 
 
 @pytest.mark.parametrize("job", ["", "bert-large"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.procfs import cpu_seconds_of_threads
+from tests.live import patience
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/thread-self").exists(), reason="there is no Linux /proc"
@@ -22,14 +23,14 @@ def test_threads_of_one_name_are_told_together():
         Path("/proc/thread-self/comm").write_text(name)
         while time.thread_time() < BUSY_SECONDS:
             pass
-        worked.wait(60)
-        done.wait(60)
+        worked.wait(patience.SECONDS)
+        done.wait(patience.SECONDS)
 
     names = ("busy-bee-1", "busy-bee-12")
     threads = [threading.Thread(target=work, args=(name,)) for name in names]
     for thread in threads:
         thread.start()
-    worked.wait(60)
+    worked.wait(patience.SECONDS)
     taken = cpu_seconds_of_threads(os.getpid())
     done.set()
     for thread in threads:

@@ -4,27 +4,28 @@ The server answers from a script, one step a request, and keeps what it was sent
 of Kubernetes: what the real API server does is tested against the real one.
 """
 
+import gc
 import json
 import socket
 import threading
-import time
-import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from controller.workqueue.queue import WorkQueue
 from kube.clock import Clock
 from metrics import Metrics
+from tests.live import patience
 
 T = TypeVar("T")
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-DEADLINE_SECONDS = 60.0
-SOON_SECONDS = 15.0
+MOST_KEPT = 200
+"""Objects: an event that is forgotten a thousand times would leave more."""
 
 
 class SteppedClock(Clock):
@@ -133,7 +134,7 @@ class ScriptedServer:
 
     def hang(self, handler: BaseHTTPRequestHandler) -> None:
         """Say nothing until the end of the test."""
-        self.released.wait(DEADLINE_SECONDS)
+        self.released.wait(patience.SECONDS)
         handler.close_connection = True
 
 
@@ -204,14 +205,6 @@ def an_open_queue(clock: Clock, metrics: Metrics, shared: int) -> WorkQueue:
 
 
 @contextmanager
-def soon() -> Iterator[None]:
-    """Holds up no longer than a short timeout and a slow machine explain."""
-    started = time.monotonic()
-    yield
-    assert time.monotonic() - started < SOON_SECONDS
-
-
-@contextmanager
 def ended(make: Callable[..., T], end: Callable[[T], object]) -> Iterator[Callable[..., T]]:
     """What the function makes is ended with the test, the last first."""
     with ExitStack() as stack:
@@ -225,20 +218,34 @@ def ended(make: Callable[..., T], end: Callable[[T], object]) -> Iterator[Callab
 
 
 @contextmanager
-def no_memory_kept(most_bytes: int = 100_000) -> Iterator[None]:
-    """Leaves next to nothing behind, however much it does."""
-    tracemalloc.start()
+def nothing_kept_by(owner: object) -> Iterator[None]:
+    """It comes to refer to no more than a few objects, however much is done."""
+    before = count_kept(owner)
     yield
-    grown, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert grown < most_bytes
+    assert count_kept(owner) - before < MOST_KEPT
+
+
+def count_kept(owner: object) -> int:
+    """How many objects it leads to, without code and what belongs to all of the process."""
+    seen, front = {id(owner)}, [owner]
+    while front:
+        found = {id(each): each for each in gc.get_referents(*front) if not is_shared(each)}
+        front = [each for key, each in found.items() if key not in seen]
+        seen |= found.keys()
+    return len(seen)
+
+
+def is_shared(each: object) -> bool:
+    """Whether it is code, or a table of code."""
+    code = type | ModuleType | FunctionType | BuiltinFunctionType | CodeType
+    return isinstance(each, code) or (isinstance(each, dict) and "__builtins__" in each)
 
 
 def eventually(is_true: Callable[[], bool], what: str = "the condition") -> None:
     """Wait until it holds; fail after the deadline."""
     done = threading.Event()
-    for _ in range(int(DEADLINE_SECONDS / 0.005)):
+    for _ in range(int(patience.SECONDS / 0.005)):
         if is_true():
             return
         done.wait(0.005)
-    raise AssertionError(f"{what} did not come true in {DEADLINE_SECONDS} s")
+    raise AssertionError(f"{what} did not come true in {patience.SECONDS} s")

@@ -14,7 +14,8 @@ from controller.client.resources import POD
 from controller.work.applier import BACKLOGGED_CREATES, MAX_BATCH, MAX_CREATES
 from kube.errors import Throttled, Transient
 from reconcile.model.plan import Create, Delete, EmitEvent, ObjectReference, Outcome, Patch, Plan
-from tests.unit.controller.fakes import DEADLINE_SECONDS, drop, reply, status
+from tests.live import patience
+from tests.unit.controller.fakes import drop, reply, status
 from tests.unit.controller.memory_api import Writes
 from tests.unit.controller.stored import a_job, a_pod, creation, manifest, owner_reference, put
 
@@ -95,7 +96,7 @@ def test_a_batch_goes_out_in_parallel(bench):
 
     def build(name: str):
         if name != "a":
-            meeting.wait(DEADLINE_SECONDS)
+            meeting.wait(patience.SECONDS)
         return manifest(name)
 
     group = tuple(Create("Pod", name, partial(build, name)) for name in "abc")

@@ -18,6 +18,7 @@ from controller.client.connection import (
 )
 from kube.client import Connection
 from kube.plugin import ask_plugin
+from tests.live import patience
 from tests.unit.controller.fakes import SteppedClock, eventually
 
 # Credentials
@@ -64,7 +65,7 @@ def test_a_plugin_that_hangs_holds_up_one_caller_for_a_moment_only(monkeypatch, 
     def read() -> str:
         asked.release()
         if clock.monotonic():  # it answers at the start
-            released.wait(60)
+            released.wait(patience.SECONDS)
         return f"Bearer {clock.monotonic():.0f}"
 
     credentials = Credentials(read, float("inf"), clock)

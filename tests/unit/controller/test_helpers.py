@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from controller.work.helpers import Helpers
+from tests.live import patience
 
 HELPERS = 4
 
@@ -22,12 +23,12 @@ def test_a_worker_does_not_wait_for_what_helpers_do_for_another(helpers):
     over = []
 
     def hang(_: int) -> None:
-        busy.wait(10)
-        over.append(end.wait(10))
+        busy.wait(patience.SECONDS)
+        over.append(end.wait(patience.SECONDS))
 
     slow = threading.Thread(target=helpers.map, args=(hang, range(HELPERS + 1)))
     slow.start()
-    busy.wait(10)
+    busy.wait(patience.SECONDS)
     assert helpers.map(str, range(5)) == ["0", "1", "2", "3", "4"]
     assert not over, "it waited until the others were through"
     end.set()

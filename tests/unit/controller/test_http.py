@@ -20,7 +20,8 @@ from kube.http import (
     Stream,
     Timeouts,
 )
-from tests.unit.controller.fakes import ended, eventually, reply, soon
+from tests.live import patience
+from tests.unit.controller.fakes import ended, eventually, reply
 
 TIMEOUTS = Timeouts(connect=30.0, read=30.0)
 GET = Request("GET", "/x", {"Accept": "application/json"})
@@ -257,7 +258,7 @@ def test_a_silent_peer_raises_after_the_requests_read_timeout(peer_of, exchange,
     peer = peer_of(*[OK] * is_kept, begun)
     if is_kept:
         exchange(peer.endpoint)
-    with soon(), pytest.raises(TimeoutError):
+    with pytest.raises(TimeoutError):
         exchange(peer.endpoint, timeouts=Timeouts(30.0, 0.05))
 
 
@@ -267,7 +268,7 @@ def test_a_peer_that_never_answers_raises_after_the_connect_timeout(
 ):
     silent = peer_of(b"")
     hello = dataclasses.replace(silent.endpoint, tls=client_tls)
-    with soon(), pytest.raises(ConnectionError):
+    with pytest.raises(ConnectionError):
         exchange(through(silent, None) if is_proxy else hello, timeouts=Timeouts(0.05, 30.0))
 
 
@@ -281,7 +282,7 @@ def test_one_connection_that_is_silent_ends_all_that_are_as_old(server, pool, cl
     together = threading.Barrier(3)
 
     def answer_together(handler) -> None:
-        together.wait(30)
+        together.wait(patience.SECONDS)
         reply(200)(handler)
 
     server.steps = [answer_together]
@@ -436,7 +437,7 @@ def test_another_thread_ends_the_reading_at_once(
     reader.start()
     eventually(lambda: got == [b"a"])
     stream.close()
-    assert has_ended.wait(30)
+    assert has_ended.wait(patience.SECONDS)
     reader.join(30)
     assert got == [b"a"]
     assert read(stream) == b""

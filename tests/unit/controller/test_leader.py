@@ -7,7 +7,8 @@ import pytest
 
 from api.constants import OPERATOR_LABELS
 from controller.leader import Candidate, LeaderElector
-from tests.unit.controller.fakes import DEADLINE_SECONDS, SteppedClock, drop, ended, reply, status
+from tests.live import patience
+from tests.unit.controller.fakes import SteppedClock, drop, ended, reply, status
 from tests.unit.controller.memory_api import MemoryApi
 from tests.unit.controller.stored import LEASE_SECONDS, a_lease
 
@@ -33,7 +34,7 @@ class Timetable(SteppedClock):
             me, self.running = self.running, ""
             self._due[me] = self.monotonic() + seconds
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self.running == me, DEADLINE_SECONDS)
+            self._changed.wait_for(lambda: self.running == me, patience.SECONDS)
         return event.is_set()
 
     def start(self, name: str, run: Callable[[], None]) -> None:
@@ -62,7 +63,7 @@ class Timetable(SteppedClock):
             self.running = name
             self._changed.notify_all()
             start()
-            assert self._changed.wait_for(lambda: not self.running, DEADLINE_SECONDS)
+            assert self._changed.wait_for(lambda: not self.running, patience.SECONDS)
 
 
 class Candidacy:

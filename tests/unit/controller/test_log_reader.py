@@ -2,8 +2,6 @@
 
 import itertools
 import math
-import sys
-import time
 from collections import Counter
 from typing import Any
 
@@ -34,7 +32,6 @@ from reconcile.model.plan import EmitEvent
 from tests.memory.builders import a_job, a_pod, a_template
 from tests.unit.controller.fakes import an_open_queue
 from tests.unit.controller.stored import put, remove
-from tests.unit.reconcile.test_progress import FORMATS, HOSTILE
 
 RATE = 5.0
 LINE = b"2026-01-02T03:04:%02d.000000001Z epoch 1 step %d loss 0.5\n"
@@ -126,14 +123,12 @@ class Cluster:
         assert key is not None
         self.reader.queue.file(key, Filing(after_seconds=self.reader._read(key), is_settled=True))
 
-    def time_read(self, log: bytes) -> float:
-        """Seconds of CPU for a first read of this log."""
+    def first_read(self, log: bytes) -> None:
+        """Of a new job that has this log."""
         key = self.add(f"job-{len(self.asked)}")
         self.logs[key.name] = log
         self.reader.update()
-        started = time.process_time()
         self.reader._read(key)
-        return time.process_time() - started
 
     def reading(self, key: Key) -> Any:
         """The fact of the job's next pass."""
@@ -334,23 +329,6 @@ def test_a_node_that_answers_too_much_has_answered(cluster):
     cluster.run(NODE_REST_SECONDS + 10)
     asked = [query["tailLines"] for _, _, query in cluster.asked]
     assert asked == [40, 40, 10, 2, 1]
-
-
-def test_a_read_of_64_kib_takes_milliseconds(cluster):
-    """Of CPU: docs/performance.md has how many, and `pytest -s` shows them."""
-    whole = MAX_BYTES // 40 - 34
-
-    def milliseconds(text: str, size: int = whole) -> float:
-        line = text.replace("\n", " ").encode()[-size:]
-        log = b"".join(b"2026-01-02T03:04:%02d.000000001Z %s\n" % (i, line) for i in range(40))
-        return 1000 * min(cluster.time_read(log) for _ in range(4))
-
-    words = "all the words of a long line " * 60
-    usual = max(milliseconds(text, 200) for text, *_ in FORMATS.values())
-    long = max(milliseconds(words + text) for text, *_ in FORMATS.values())
-    hostile = max(milliseconds(text * whole) for text in HOSTILE.values())
-    sys.stdout.write(f"usual {usual:.1f} ms, 64 KiB {long:.1f} ms, hostile {hostile:.1f} ms\n")
-    assert max(usual, long, hostile) < 10
 
 
 def test_a_job_gets_a_pass_when_it_stalls_and_while_it_is_stalled(cluster):

@@ -20,9 +20,10 @@ from kube.clock import Clock
 from metrics import Metrics
 from reconcile.model.plan import Plan
 from reconcile.reconcile import reconcile
+from tests.live import patience
 from tests.live.processes import http_get
 from tests.memory.builders import a_job, a_pod
-from tests.unit.controller.fakes import DEADLINE_SECONDS, Step, ended, eventually, reply, status
+from tests.unit.controller.fakes import Step, ended, eventually, reply, status
 from tests.unit.controller.memory_api import MemoryApi
 from tests.unit.controller.stored import a_lease
 
@@ -81,7 +82,7 @@ class Operator:
 
     def wait(self) -> int | None:
         """Its exit code, once it has ended."""
-        self._thread.join(DEADLINE_SECONDS)
+        self._thread.join(patience.SECONDS)
         return self.exit_code
 
     def stop(self) -> int | None:
@@ -104,7 +105,7 @@ class Hold:
 
     def _answer_later(self, handler: BaseHTTPRequestHandler) -> None:
         self.has_caught.set()
-        self._is_over.wait(DEADLINE_SECONDS)
+        self._is_over.wait(patience.SECONDS)
         self._api(handler)
 
     def let_go(self) -> None:
@@ -223,7 +224,7 @@ def test_caches_that_do_not_fill_in_time_end_the_process(api, start, hold, clock
 def test_a_stop_while_the_caches_fill_is_a_clean_end(api, start, hold):
     held = hold("GET", PODS)
     operator = start()
-    held.has_caught.wait(DEADLINE_SECONDS)
+    held.has_caught.wait(patience.SECONDS)
     operator.manager.stop()
     held.let_go()
     assert operator.wait() == 0
@@ -272,13 +273,13 @@ def short_drain(monkeypatch) -> None:
 @pytest.mark.parametrize("loop", [Reflector, LeaderElector, EventRecorder])
 def test_any_other_thread_that_ends_unasked_ends_it_too(start, monkeypatch, loop):
     monkeypatch.setattr(loop, "run", exit_thread)
-    assert start(*ELECTED).is_dead.wait(DEADLINE_SECONDS)
+    assert start(*ELECTED).is_dead.wait(patience.SECONDS)
 
 
 @pytest.mark.usefixtures("short_drain")
 def test_a_worker_that_ends_unasked_ends_the_process_and_the_probes_name_it(start):
     operator = start("--workers=1", decide=exit_thread)
-    assert operator.is_dead.wait(DEADLINE_SECONDS)
+    assert operator.is_dead.wait(patience.SECONDS)
     ended = [(503, f"thread worker-{number} has ended\n") for number in range(2)]
     eventually(lambda: operator.ask("/healthz") in ended and operator.ask("/readyz") in ended)
 
@@ -304,7 +305,7 @@ def test_a_leader_whose_lease_is_taken_ends_the_process_and_writes_no_more(api, 
     operator = start(*ELECTED)
     eventually(lambda: have_pods(api))
     api.put(LEASE, a_lease("another"))
-    assert operator.is_dead.wait(DEADLINE_SECONDS)
+    assert operator.is_dead.wait(patience.SECONDS)
     api.put(f"{JOBS}/late", a_job("late", uid="late-uid").with_workers(1).build())
     eventually(lambda: NO_ERROR not in operator.ask("/metrics")[1])
     assert have_pods(api)
@@ -316,7 +317,7 @@ def test_a_leader_whose_lease_is_taken_ends_the_process_and_writes_no_more(api, 
 def test_the_lease_is_given_up_after_the_last_write(api, start, hold):
     held = hold("POST", PODS)
     operator = start(*ELECTED)
-    held.has_caught.wait(DEADLINE_SECONDS)
+    held.has_caught.wait(patience.SECONDS)
     operator.manager.stop()
     held.let_go()
     assert (operator.wait(), operator.is_dead.is_set(), operator.is_serving()) == (0, False, False)
@@ -327,7 +328,7 @@ def test_the_lease_is_given_up_after_the_last_write(api, start, hold):
 def test_the_lease_is_left_to_expire_where_a_write_does_not_end(api, start, hold):
     held = hold("POST", PODS)
     operator = start(*ELECTED)
-    held.has_caught.wait(DEADLINE_SECONDS)
+    held.has_caught.wait(patience.SECONDS)
     operator.manager.stop()
     eventually(lambda: not operator.is_serving())
     assert holder(api)

@@ -15,7 +15,7 @@ from controller.workqueue.queue import (
     WorkQueue,
 )
 from kube.clock import Clock
-from tests.unit.controller.fakes import SteppedClock, an_open_queue, eventually, no_memory_kept
+from tests.unit.controller.fakes import SteppedClock, an_open_queue, eventually, nothing_kept_by
 
 MARKS = itertools.count()
 MANY_WORKERS = 100
@@ -114,7 +114,7 @@ def test_a_delay_that_ends_during_a_pass_is_not_lost(queue, clock):
 def test_a_busy_job_with_a_far_deadline_leaves_no_memory_behind(queue, clock):
     """Each pass asks for the deadline anew, and what wakes the job before it comes earlier."""
     queue.add_after(B, 3600)
-    with no_memory_kept():
+    with nothing_kept_by(queue):
         for number in range(5000):
             queue.add_after(A, 0.05)
             clock.step(0.05)
@@ -130,7 +130,7 @@ def test_a_busy_job_with_a_far_deadline_leaves_no_memory_behind(queue, clock):
 
 def test_jobs_that_are_made_and_deleted_leave_no_memory_behind(queue, clock):
     """Whatever deadlines they had."""
-    with no_memory_kept():
+    with nothing_kept_by(queue):
         for number in range(5000):
             take(queue, key := Key("ns", f"job-{number}"))
             queue.add_after(key, 1e9)
@@ -316,7 +316,7 @@ def test_shut_down_frees_every_waiting_worker(queue):
 
 def test_a_queue_that_is_not_open_takes_nothing_in(clock, metrics):
     queue = WorkQueue(clock, metrics.queue, MANY_WORKERS)
-    with no_memory_kept():
+    with nothing_kept_by(queue):
         for number in range(10_000):
             queue.add(Key("ns", str(number)))
             queue.add_after(Key("ns", str(number)), number % 2)

@@ -25,6 +25,7 @@ from controller.cache.reflector import (
 from controller.cache.store import Entry, Store
 from controller.client import protobuf
 from controller.client.resources import PADDLE_JOB, POD, VOLCANO_POD_GROUP
+from tests.live import patience
 from tests.unit.controller.fakes import (
     Step,
     SteppedClock,
@@ -349,7 +350,7 @@ def test_a_failing_kind_is_not_healthy_until_it_is_read_again(running, server):
     release = threading.Event()
 
     def wait_then_tell(handler) -> None:
-        release.wait(60)
+        release.wait(patience.SECONDS)
         stream(bookmark(42), end=server.hang)(handler)
 
     running.start(listed(), *[FORBIDDEN] * 8, *[watched(wait_then_tell)] * 2)

@@ -7,7 +7,7 @@ import pytest
 from api.ownership import Key
 from controller.cache.store import MAX_CONFIG_MAP_BYTES, Family, Store, pack
 from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP
-from tests.unit.controller.fakes import no_memory_kept
+from tests.unit.controller.fakes import nothing_kept_by
 from tests.unit.controller.stored import a_job, a_pod, owner_reference, put, remove, replace
 
 JOB = Key("ns", "train")
@@ -86,7 +86,7 @@ def test_a_child_that_changes_hands_leaves_its_family(store, name):
 
 
 def test_what_is_gone_takes_no_memory(store):
-    with no_memory_kept():
+    with nothing_kept_by(store):
         for number in range(1000):
             job = a_job(f"job-{number}", uid=f"uid-{number}")
             for resource, obj in ((PADDLE_JOB, job), (POD, a_pod(f"pod-{number}", job))):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from controller.threads import Threads
+from tests.live import patience
 
 
 @pytest.fixture
@@ -34,14 +35,14 @@ def raise_exit() -> None:
 )
 def test_a_thread_that_ends_is_a_death(threads, deaths, run):
     threads.start("watch", run)
-    assert deaths.acquire(timeout=30)
+    assert deaths.acquire(timeout=patience.SECONDS)
     threads.join(30)
     assert threads.dead() == ["watch"]
 
 
 def test_a_return_after_the_stop_is_none(threads, deaths):
     stop = threading.Event()
-    threads.start("watch", lambda: stop.wait(30) and None)
+    threads.start("watch", lambda: stop.wait(patience.SECONDS) and None)
     assert threads.dead() == []
     threads.expect_returns()
     assert threads.join(0) == ["watch"], "it has not ended"

@@ -37,7 +37,6 @@ def test_what_a_kubelet_sets_and_writes_is_not_the_machines():
     assert not LEFT.exists()
 
 
-@pytest.mark.timeout(30)
 def test_all_ends_with_the_process_that_has_asked_for_it():
     command = [sys.executable, "-c", RUN]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=CHECKOUT) as run:

@@ -13,8 +13,7 @@ from localcluster.commands import background
 from localcluster.machine import clock, statefolder
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.filelock import FileLock
-
-SECONDS = 60.0
+from tests.live import patience
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def test_an_up_waits_for_another_and_for_its_cluster(folder, daemon):
     other.acquire()
     with ThreadPoolExecutor() as pool:
         start = pool.submit(background.start, "mine", ClusterConfig(), told.append)
-        assert clock.wait_until(lambda: bool(told), SECONDS)
+        assert clock.wait_until(lambda: bool(told), patience.SECONDS)
         assert told == [
             f"another up or down is running (process {os.getpid()}): waiting for its end"
         ]
@@ -48,7 +47,7 @@ def test_an_up_waits_for_another_and_for_its_cluster(folder, daemon):
             background.kubeconfig_of("mine")
         assert not start.done()
         (folder / background.CONFIG).touch()
-        assert start.result(SECONDS) is False
+        assert start.result(patience.SECONDS) is False
     assert len(told) == 1
 
 

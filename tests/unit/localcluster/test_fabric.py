@@ -13,9 +13,9 @@ import pytest
 
 from localcluster.machine import clock
 from localcluster.machine.ports import claim_port
+from tests.live import patience
 
 ROOT = Path(__file__).parents[3]
-SECONDS = 60.0
 FILES = 64
 API = "127.0.96.1"
 PROGRAM = """
@@ -92,7 +92,7 @@ def fabric(ports: list[int], server: int, resolver: Path) -> Iterator[None]:
     with subprocess.Popen(command, cwd=ROOT) as process:
         try:
             for port in (ports[0], ports[2]):  # here the one of the web would lead to itself
-                assert clock.wait_until(lambda port=port: is_listening(port), SECONDS)
+                assert clock.wait_until(lambda port=port: is_listening(port), patience.SECONDS)
             yield
         finally:
             process.kill()
@@ -105,7 +105,7 @@ def is_listening(port: int) -> bool:
 
 def ask(port: int, data: bytes) -> bytes:
     """Send the whole request at once; the answer."""
-    with socket.create_connection((API, port), SECONDS) as client:
+    with socket.create_connection((API, port), patience.SECONDS) as client:
         client.sendall(data)
         client.shutdown(socket.SHUT_WR)
         return read_all(client)
@@ -120,7 +120,7 @@ def test_more_connections_than_files_wait_for_their_turn(ports, server, resolver
     with fabric(ports, server, resolver):
         with ExitStack() as stack:
             for _ in range(FILES):
-                client = socket.create_connection((API, ports[0]), SECONDS)
+                client = socket.create_connection((API, ports[0]), patience.SECONDS)
                 stack.enter_context(closing(client))
                 client.sendall(b"x")
         assert ask(ports[0], b"abc") == b"3"
@@ -149,7 +149,7 @@ def test_names_are_asked_of_the_machines_present_server(ports, server, resolver)
             echo.bind((f"127.0.0.{last}", ports[2]))
             threading.Thread(target=answer_one, args=(echo,), daemon=True).start()
         client = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        client.settimeout(SECONDS)
+        client.settimeout(patience.SECONDS)
         stack.enter_context(fabric(ports, server, resolver))
         for last in (1, 2):
             resolver.write_text(f"search a\nnameserver 127.0.0.{last}\n")

@@ -13,9 +13,9 @@ from localcluster.machine import clock
 from localcluster.machine.errors import StartError
 from localcluster.machine.process import Command, Process
 from localcluster.machine.report import run_to_end
+from tests.live import patience
 from tests.live.processes import processes_in
 
-DEADLINE_SECONDS = 60.0
 ORPHAN = "(setsid sh -c 'echo $$ > orphan; exec sleep 300' &) ; sleep 300"
 OWNS = """
 import sys, pathlib
@@ -48,13 +48,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def read_pid(path: Path) -> int:
-    assert clock.wait_until(lambda: path.exists() and path.read_text() != "", DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: path.exists() and path.read_text() != "", patience.SECONDS)
     return int(path.read_text())
 
 
 def test_error_ends_with_the_last_log_lines(start):
     process = start("seq 100; exit 3")
-    assert clock.wait_until(lambda: not process.is_running, DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: not process.is_running, patience.SECONDS)
     with pytest.raises(StartError, match=r"it died \(3\):\n86\n(\d+\n)*100$"):
         process.raise_if_dead()
 
@@ -68,14 +68,14 @@ def test_stop_takes_orphaned_descendants(start, tmp_path):
 
 def test_grace_lets_the_command_clean_up(start, tmp_path):
     process = start("trap 'touch cleaned; exit 0' TERM; touch ready; sleep 300 & wait", 10.0)
-    assert clock.wait_until((tmp_path / "ready").exists, DEADLINE_SECONDS)
+    assert clock.wait_until((tmp_path / "ready").exists, patience.SECONDS)
     process.stop()
     assert (tmp_path / "cleaned").exists()
 
 
 def test_command_gets_default_signals(start, tmp_path):
     process = start("grep SigIgn /proc/self/status > ignored")
-    assert clock.wait_until(lambda: not process.is_running, DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: not process.is_running, patience.SECONDS)
     ignored = int((tmp_path / "ignored").read_text().split()[1], 16)
     # The C library keeps two for its threads, which nobody can reset.
     assert not [each for each in signal.valid_signals() if ignored >> (each - 1) & 1]
@@ -89,14 +89,14 @@ def test_everything_ends_with_its_owner(tmp_path, program, number):
         orphan = read_pid(tmp_path / "orphan")
         assert orphan in processes_in(tmp_path)
         process.send_signal(number)
-    assert clock.wait_until(lambda: processes_in(tmp_path) == [], DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: processes_in(tmp_path) == [], patience.SECONDS)
 
 
 def test_command_ends_with_its_guard(start, tmp_path):
     process = start(ORPHAN)
     read_pid(tmp_path / "orphan")
     os.kill(process._guard.pid, signal.SIGKILL)
-    assert clock.wait_until(lambda: process.pid not in processes_in(tmp_path), DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: process.pid not in processes_in(tmp_path), patience.SECONDS)
     for each in processes_in(tmp_path):  # only a guard knows of those
         os.kill(each, signal.SIGKILL)
 

@@ -3,8 +3,7 @@
 import os
 
 from localcluster.node.runtime.logs import LogFile, LogPump
-
-END_SECONDS = 10.0
+from tests.live import patience
 
 
 def test_a_stream_that_a_fork_holds_open_stops_nobody(tmp_path):
@@ -19,7 +18,7 @@ def test_a_stream_that_a_fork_holds_open_stops_nobody(tmp_path):
         for _, writer in pipes:
             os.write(writer, b"line\n")
             os.close(writer)
-        assert log.complete.wait(END_SECONDS), name
+        assert log.complete.wait(patience.SECONDS), name
     for copy in copies:
         os.close(copy)
     assert pump.is_alive()

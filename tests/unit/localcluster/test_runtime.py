@@ -13,9 +13,9 @@ from localcluster.node.runtime import linux, spawner
 from localcluster.node.runtime.logs import LogFile
 from localcluster.node.runtime.protocol import ContainerSpec, receive, send
 from localcluster.node.runtime.runtime import Runtime
+from tests.live import patience
 
 ROOT = Path(__file__).parents[3]
-SECONDS = 60.0
 NAMESPACE = "readlink /proc/self/ns/net"
 NOT_ALLOWED = 77
 BECOME = f"""
@@ -42,7 +42,9 @@ os.execv(sys.executable, [sys.executable, "-m", {__name__!r}, *sys.argv[1:]])
 @pytest.mark.parametrize("allowed", ["namespaces", "none"])
 def test_a_user_runs_containers_on_the_machines_network(tmp_path, allowed):
     command = [sys.executable, "-c", BECOME, allowed, str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=2 * SECONDS)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=patience.SECONDS
+    )
     if done.returncode == NOT_ALLOWED:
         pytest.skip(f"nobody can be made user 1000 here: {done.stdout}")
     assert done.returncode == 0, done.stderr
@@ -94,16 +96,16 @@ def run_container(allowed: str, folder: Path) -> None:
         assert runtime.isolated == (allowed == "namespaces")
         log = LogFile(folder / "log")
         container = runtime.start(spec_of(folder), log, lambda: None)
-        code, output = runtime.run(container, ["sh", "-c", f"{NAMESPACE}; pwd"], SECONDS)
+        code, output = runtime.run(container, ["sh", "-c", f"{NAMESPACE}; pwd"], patience.SECONDS)
         assert (code, output.decode().split()) == (
             0,
             [str(Path("/proc/self/ns/net").readlink()), "/usr"],
         )
         runtime.kill(container, 9)
-        assert container.ended.wait(SECONDS)
+        assert container.ended.wait(patience.SECONDS)
         assert container.end is not None
         assert container.end.exit_code == 137
-        assert log.complete.wait(SECONDS)
+        assert log.complete.wait(patience.SECONDS)
     finally:
         runtime.close()
 

@@ -17,8 +17,8 @@ from localcluster.node.stream import forward, spdy
 from localcluster.node.stream.channel import Channel
 from localcluster.node.stream.exec import Exec
 from localcluster.node.stream.forward import Forward
+from tests.live import patience
 
-SECONDS = 30.0
 SYN_REPLY = 0x8003 << 16 | spdy.SYN_REPLY
 
 
@@ -27,7 +27,7 @@ class Client:
 
     def __init__(self, *subprotocols: str) -> None:
         self.socket, self._theirs = socket.socketpair()
-        self.socket.settimeout(SECONDS)
+        self.socket.settimeout(patience.SECONDS)
         self._protocol = WSConnection(ConnectionType.CLIENT)
         self._subprotocols = [*subprotocols]
         self._events: list[Any] = []
@@ -190,20 +190,20 @@ def kubectl() -> Iterator[Kubectl]:
     thread.start()
     yield Kubectl(client)
     client.socket.close()
-    thread.join(SECONDS)
+    thread.join(patience.SECONDS)
     client.close()
     assert not thread.is_alive()
 
 
 def test_a_stream_that_is_reset_leaves_the_pod(kubectl):
     with socket.create_server(("127.0.0.1", 0)) as pod:
-        pod.settimeout(SECONDS)
+        pod.settimeout(patience.SECONDS)
         port = pod.getsockname()[1]
         kubectl.open(1, "error", port)
         kubectl.open(3, "data", port)
         connection, _ = pod.accept()
         with connection:
-            connection.settimeout(SECONDS)
+            connection.settimeout(patience.SECONDS)
             kubectl.send(spdy.control(spdy.RESET, struct.pack(">II", 3, 5)))
             assert connection.recv(1) == b""
 

@@ -29,7 +29,8 @@ from tests.live.lab import paddle_job, shell
 from tests.unit.pdj.cluster import JOBS, SERVED, Cluster, placed
 
 CHECKOUT = Path(__file__).parents[3]
-IMPORT_CPU_SECONDS = 0.15
+MOST_MODULES = 60
+"""HTTP, TLS and YAML alone would be 90."""
 EVIL = "<script>alert(1)</script>"
 
 
@@ -51,14 +52,11 @@ def read_logs(job: Job, timeout: Any) -> list[str]:
 def 训练() -> None: ...
 
 
-def test_it_is_imported_soon():
-    def seconds() -> float:
-        program = "import time; before = time.process_time(); import paddlejob; "
-        words = [sys.executable, "-c", f"{program}print(time.process_time() - before)"]
-        done = subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True, check=True)
-        return float(done.stdout)
-
-    assert min(seconds() for _ in range(3)) < IMPORT_CPU_SECONDS
+def test_it_imports_little():
+    program = "import sys; before = len(sys.modules); import paddlejob; "
+    words = [sys.executable, "-c", f"{program}print(len(sys.modules) - before)"]
+    done = subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < MOST_MODULES
 
 
 def test_every_name_is_there():

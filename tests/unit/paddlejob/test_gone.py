@@ -13,12 +13,12 @@ from api.constants import PLURAL
 from api.objects import Raw
 from localcluster.client.kubeconfig import write_kubeconfig
 from paddlejob import Client, Job
+from tests.live import patience
 from tests.live.lab import paddle_job, shell
 from tests.unit.pdj.cluster import SERVED
 
 NAME = "<b>one"
 MISSING = {"kind": "Status", "reason": "NotFound", "message": "it is not found", "code": 404}
-TIMEOUT = 5.0
 
 
 def a_job(uid: str) -> Raw:
@@ -61,16 +61,16 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Job]:
 
 CALLS: dict[str, Callable[[Job], object]] = {
     "logs": lambda job: list(job.logs()),
-    "follow": lambda job: list(job.logs(follow=True, timeout=TIMEOUT)),
-    "wait": lambda job: job.wait(timeout=TIMEOUT),
-    "watch": lambda job: job.watch(timeout=TIMEOUT),
+    "follow": lambda job: list(job.logs(follow=True, timeout=patience.SECONDS)),
+    "wait": lambda job: job.wait(timeout=patience.SECONDS),
+    "watch": lambda job: job.watch(timeout=patience.SECONDS),
     "phase": lambda job: job.phase,
     "progress": lambda job: job.progress,
     "explain": lambda job: job.explain(),
     "scale": lambda job: job.scale(2),
     "suspend": lambda job: job.suspend(),
     "restart": lambda job: job.restart(),
-    "delete": lambda job: job.delete(timeout=TIMEOUT),
+    "delete": lambda job: job.delete(timeout=patience.SECONDS),
 }
 
 

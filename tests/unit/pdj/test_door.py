@@ -13,9 +13,9 @@ from urllib.parse import unquote, urlsplit
 from localcluster.client.kubeconfig import write_kubeconfig
 from localcluster.machine import clock
 from pdj.ui.door import Door
+from tests.live import patience
 from tests.live.pdj import CHECKOUT, environment
 
-SECONDS = 60.0
 SERVE = """
 import argparse
 from pdj.session import Session
@@ -46,18 +46,18 @@ def test_the_token_is_in_no_argument_and_the_file_goes(tmp_path):
             printed = re.search(r"http://\S+token=(\S+)", process.stdout.readline())
             assert printed
             arguments = tmp_path / "arguments"
-            assert clock.wait_until(arguments.exists, SECONDS)
+            assert clock.wait_until(arguments.exists, patience.SECONDS)
             assert printed[1] not in arguments.read_text()
             page = Path(unquote(urlsplit(arguments.read_text()).path))
             assert stat.S_IMODE(page.stat().st_mode) == 0o600
             assert f'content="0; url={printed[0]}"' in page.read_text()
-            with urllib.request.urlopen(printed[0], timeout=SECONDS) as answer:
+            with urllib.request.urlopen(printed[0], timeout=patience.SECONDS) as answer:
                 port = urlsplit(printed[0]).port
                 assert answer.headers["set-cookie"].startswith(f"pdj-{port}=")
-            assert clock.wait_until(lambda: not page.exists(), SECONDS)
+            assert clock.wait_until(lambda: not page.exists(), patience.SECONDS)
         finally:
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=SECONDS)
+            process.communicate(timeout=patience.SECONDS)
 
 
 def test_the_file_goes_at_the_end_though_nobody_came(tmp_path, monkeypatch):
@@ -66,7 +66,7 @@ def test_the_file_goes_at_the_end_though_nobody_came(tmp_path, monkeypatch):
     monkeypatch.setattr("webbrowser.open", opened.put)
     door = Door()
     door.open("http://127.0.0.1:1/?token=x")
-    assert opened.get(timeout=SECONDS).startswith(f"file://{tmp_path}/pdj-")
+    assert opened.get(timeout=patience.SECONDS).startswith(f"file://{tmp_path}/pdj-")
     assert list(tmp_path.iterdir())
     door.close()
     door.open("http://127.0.0.1:1/?token=x")

@@ -15,11 +15,11 @@ from pdj.code.bundle import ARCHIVE, REQUIREMENTS, config_map_names
 from pdj.commands.local import end_host
 from pdj.errors import Problem
 from pdj.main import main
+from tests.live import patience
 from tests.live.lab import paddle_job, shell
 from tests.live.pdj import command, environment
 from tests.live.processes import command_lines
 
-SECONDS = 120.0
 IMAGE = "registry.example.com/team/linear:3"
 
 
@@ -93,7 +93,7 @@ def test_ctrl_c_while_pip_runs_ends_it(tmp_path):
     job = job_file(tmp_path)
     words = ("run", "--local", job, "--program", f"{IMAGE}={program}")
     with socket.create_server(("127.0.0.1", 0)) as index:
-        index.settimeout(SECONDS)
+        index.settimeout(patience.SECONDS)
         names = {
             "XDG_CACHE_HOME": str(cache),
             "TMPDIR": str(temporary),
@@ -114,13 +114,15 @@ def test_ctrl_c_while_pip_runs_ends_it(tmp_path):
             asked, _ = index.accept()  # pip asks, and gets no answer
             assert str(cache) in command_lines()
             os.killpg(tool.pid, signal.SIGINT)
-            out, notes = tool.communicate(timeout=SECONDS)
+            out, notes = tool.communicate(timeout=patience.SECONDS)
             asked.close()
     assert (tool.returncode, out) == (130, ""), notes
     said = notes.splitlines()
     assert said[-1] == "interrupted: ending all that has been started"
     assert all(line.startswith(("installing ", "  examples, ")) for line in said[:-1]), notes
-    assert clock.wait_until(lambda: str(cache) not in command_lines(), SECONDS), command_lines()
+    assert clock.wait_until(lambda: str(cache) not in command_lines(), patience.SECONDS), (
+        command_lines()
+    )
     assert not list(temporary.iterdir())
     assert [each.suffix for each in (cache / "paddlejob-operator").iterdir()] == [".lock"]
 

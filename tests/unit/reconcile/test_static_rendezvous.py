@@ -1,6 +1,5 @@
 """Launchers that are given their peers' list, and all the jobs whose launchers are not."""
 
-import time
 from typing import Any
 
 import pytest
@@ -116,9 +115,7 @@ def test_launchers_are_given_hosts_and_a_port_in_place_of_endpoints(template, in
 
 @pytest.mark.parametrize("template", NOT_GIVEN.values(), ids=NOT_GIVEN)
 def test_whatever_else_a_worker_runs_is_given_endpoints(template):
-    began = time.process_time()
     found = told(workers(2, template))
-    assert time.process_time() - began < 0.1, "it keeps the operator from other jobs"
     assert found[ENDPOINTS] == "10.0.1.101:36000,10.0.1.102:36000"
     assert not LIST & set(found)
 

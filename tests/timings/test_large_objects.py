@@ -20,7 +20,7 @@ from localcluster.machine import clock
 from localcluster.machine.process import Process
 from reconcile.build.rendezvous import ENDPOINT_LISTS
 from tests.conftest import new_namespace
-from tests.live import volcano
+from tests.live import patience, volcano
 from tests.live.apiserver import ApiServer, jobs_path
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import install_without_deployment, readyz, run_operator
@@ -36,7 +36,6 @@ CHAINS, LINKS = 6_000, 100
 MAX_PEAK_MB = 400
 """The manifests limit the operator to 512 MiB."""
 OPERATOR = "operator-"
-READY_SECONDS = 120
 LOOK_SECONDS = 15.0
 """Meanwhile each of them has had a pass."""
 CLIENTS = 4
@@ -65,7 +64,7 @@ def neighbour(plane: Cluster) -> Iterator[Lab]:
 
 def start(plane: Cluster) -> Process:
     process = run_operator(plane, "", "--health-probe-bind-address=127.0.0.1:0")
-    assert clock.wait_until(lambda: readyz(process.pid)[0] == 200, READY_SECONDS)
+    assert clock.wait_until(lambda: readyz(process.pid)[0] == 200, patience.SECONDS)
     return process
 
 
@@ -105,11 +104,10 @@ def fill(tenant: Tenant) -> None:
 
 def check(operator: Process, neighbour: Lab, job: str) -> None:
     neighbour.submit(paddle_job(job, {"worker": (1, shell("true"))}))
-    neighbour.wait(lambda: neighbour.pods(job), f"the pod of {job}", 60)
+    neighbour.wait(lambda: neighbour.pods(job), f"the pod of {job}")
     assert status_of(operator.pid)["VmHWM"] / 1024 <= MAX_PEAK_MB
 
 
-@pytest.mark.timeout(600)
 def test_large_objects_do_not_fill_the_operators_memory(plane, tenant, neighbour):
     operator = start(plane)
     fill(tenant)
@@ -132,7 +130,6 @@ def of_tiny_parts() -> Raw:
     return template
 
 
-@pytest.mark.timeout(600)
 def test_jobs_of_tiny_parts_do_not_fill_it_either(plane, tenant, neighbour):
     plane.kubectl("-n", tenant.namespace, "create", "quota", "none", "--hard=pods=0")
     server = ApiServer(plane, tenant.kubeconfig)

@@ -13,6 +13,7 @@ from localcluster import Cluster
 from localcluster.machine import clock
 from localcluster.machine.process import Process
 from tests.conftest import new_namespace
+from tests.live import patience
 from tests.live.operated import operator_beside
 from tests.live.processes import http_get, listening_ports, status_of
 
@@ -35,8 +36,10 @@ def operator(unattended: Cluster) -> Iterator[Process]:
         new_namespace(unattended) as namespace,
         operator_beside(unattended, namespace, flag) as process,
     ):
-        assert clock.wait_until(lambda: len(listening_ports(process.pid)) == 1, 60)
-        assert clock.wait_until(lambda: http_get(url_of(process, "/readyz"))[0] == 200, 60)
+        assert clock.wait_until(lambda: len(listening_ports(process.pid)) == 1, patience.SECONDS)
+        assert clock.wait_until(
+            lambda: http_get(url_of(process, "/readyz"))[0] == 200, patience.SECONDS
+        )
         yield process
         log = unattended.log(f"operator-{namespace}").read_text()
         assert "Traceback" not in log, log

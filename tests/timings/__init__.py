@@ -1,0 +1,1 @@
+"""What takes time, processor or memory, measured alone: `make timings`."""
