@@ -23,8 +23,8 @@ READINGS = {
 OF_ANY = {"total_seconds", "ru_maxrss", "cpu_times", "memory_info"}
 """What says how long or how much, whoever has it."""
 GAUGES = ("VmHWM", "VmRSS", "RssAnon", "performance.now")
-WAITS = {"wait_until": 1}
-"""Functions of ours that wait, and the place of their deadline."""
+WAITS = {"wait_until": 1, "wait": 2, "timeout": 0}
+"""What waits, or marks a test with a timeout, and the place of the deadline."""
 DEADLINES = {"timeout", "timeout_seconds", "start_timeout_seconds"}
 PATIENCE = "patience."
 

@@ -86,7 +86,7 @@ def test_job_that_comes_back_larger_is_queued_anew(lab: Lab) -> None:
     """Kueue never says that the quota of the suspended job is to be given back."""
     install(lab.cluster, CRD)
     submit(lab)
-    lab.wait(lambda: lab.items(API, "workloads"), "a Workload", 100)
+    lab.wait(lambda: lab.items(API, "workloads"), "a Workload")
     admit(lab, 2)
     lab.wait_phase("train", "Running")
     lab.kubectl("patch", "pdj", "train", "--type=merge", '--patch={"spec": {"suspend": true}}')
