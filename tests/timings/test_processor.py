@@ -4,7 +4,7 @@ import pytest
 
 from api.constants import MAX_REPLICAS
 from kube.parsing import MAX_DEPTH, cut_deep
-from reconcile.children.refusals import FIRST_PAUSE_SECONDS
+from reconcile.model.pause import FIRST_PAUSE_SECONDS
 from reconcile.reconcile import reconcile
 from tests.memory.builders import a_job
 from tests.memory.world import World
