@@ -65,8 +65,8 @@ def lab(unattended: Cluster) -> Iterator[Lab]:
 def jobs(lab: Lab) -> Iterator[Lab]:
     """A job on each node; then every node is hit."""
     with operator_beside(lab.cluster, "", FORCE):
-        lab.submit(*JOBS.values())
-        lab.wait_all(JOBS, "Running")
+        lab.submit(*JOBS.values(), job_near("stays", LOST, tolerations=[{"operator": "Exists"}]))
+        lab.wait_all([*JOBS, "stays"], "Running")
         hit_nodes(lab)
         yield lab
 
@@ -147,3 +147,13 @@ def test_drained_and_lost_nodes_are_avoided(jobs: Lab) -> None:
 
 def test_user_who_deletes_a_pod_blames_no_node(jobs: Lab) -> None:
     assert "avoidNodes" not in wait_second_attempt(jobs, "deleted")
+
+
+def test_job_that_tolerates_a_dead_node_names_it_and_goes_on(jobs: Lab) -> None:
+    """Nobody evicts its pods, so it seems to run for ever."""
+    jobs.wait(lambda: jobs.condition("stays", "Running").get("reason") == Reason.NODE_LOST, "lost")
+    assert f"{LOST} with stays-worker-0" in jobs.condition("stays", "Running")["message"]
+    jobs.wait(lambda: jobs.events("stays", "NodeLost"), "an Event")
+    assert_explained(jobs, "stays", Reason.NODE_LOST)
+    status = jobs.status("stays")
+    assert (status["phase"], status["attempt"]) == ("Running", 1)
