@@ -5,6 +5,7 @@ import json
 
 from pdj.commands.options import add_files, files_of
 from pdj.commands.output import as_list
+from pdj.documents.advice import NAMES, OF_OTHERS, find_advice
 from pdj.documents.checks import find_errors
 from pdj.documents.convert import convert
 from pdj.documents.reader import Document, read_documents
@@ -40,8 +41,11 @@ def run(session: Session) -> int:
             raise Usage(
                 f"{document.file}:{document.line}: a field is missing, or has a wrong type"
             ) from error
-        errors = find_errors(Document(document.file, document.line, job, {}))
+        converted = Document(document.file, document.line, job, {})
+        errors = find_errors(converted)
         notes += [f"refused {each.path}: {each.message}" for each in errors]
+        advice = [] if errors else find_advice(converted, frozenset(NAMES) - OF_OTHERS)
+        notes += [f"check {each.path}: {each.message}" for each in advice]
         session.notes.write(*(plain(f"{document.file}: {note}") for note in notes))
         noted += len(notes)
         jobs.append(job)

@@ -1,18 +1,25 @@
 """Advice about valid PaddleJobs: each rule has a name, with which it can be silenced."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from api.constants import TRAINER_CONTAINER, Intranet, Role
-from api.trainer import ACCELERATORS, PORT_VARIABLE
-from pdj.documents import launch
+from api.job import pod_name
+from api.spec import parse_spec
+from api.trainer import ACCELERATORS, PORT_VARIABLE, requests_of
+from pdj.documents import launch, variables
+from pdj.documents.checks import path_of, with_name
 from pdj.documents.parts import Found, Part, Rule
 from pdj.documents.reader import Document, Place
+from pdj.documents.variables import MAX_HOST_NAME
 from reconcile.build.environment import POD_VARIABLES
 from reconcile.build.rendezvous import CONFIG_MAP_VARIABLES
 
 OWNED_VARIABLES = (POD_VARIABLES | CONFIG_MAP_VARIABLES) - {PORT_VARIABLE}
 SHARED_MEMORY = "/dev/shm"
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+MIG = "/mig-"
+"""In the names of NVIDIA's slices of GPUs."""
 INTERFACE_SUFFIX = "_SOCKET_IFNAME"
 """The end of the name of a variable that chooses the interface of NCCL, HCCL or BKCL. RCCL reads
 NCCL's variable.
@@ -48,12 +55,12 @@ def find_advice(
     if "duplicate-key" not in silenced:
         for line, key in document.doubled:
             found.append(Advice(line, "duplicate-key", key, "appears twice; the last one counts"))
+    if "host-name" not in silenced:
+        found += [_advice(document, "host-name", *each) for each in _host_names(document)]
     return sorted(set(found), key=lambda advice: (advice.line, advice.rule))
 
 
 def _advice(document: Document, rule: str, place: Place, message: str) -> Advice:
-    from pdj.documents.checks import path_of
-
     return Advice(document.line_of(place), rule, path_of(place), message)
 
 
@@ -121,13 +128,51 @@ def _proxy(part: Part) -> Found:
 
 
 def _interface(part: Part) -> Found:
-    on_host = part.pod.get("hostNetwork") or part.spec.get("intranet") == Intranet.HOST
+    on_host = part.role in parse_spec(part.spec).host_roles
     is_set = any(name.endswith(INTERFACE_SUFFIX) for name in part.env)
     if not (on_host and part.is_collective and part.devices) or is_set:
         return
     if not part.trainer.get("envFrom"):
         message = "on the host's network NCCL takes any interface: set NCCL_SOCKET_IFNAME"
         yield part.trainer_place, message
+
+
+def _host_network(part: Part) -> Found:
+    if part.spec.get("intranet") != Intranet.HOST and part.role in parse_spec(part.spec).host_roles:
+        message = (
+            "pods with hostNetwork get port ranges of their own, as with intranet: Host, and the "
+            "workers of a collective job a node each; write intranet: Host if that is meant"
+        )
+        yield (*part.place, "hostNetwork"), message
+
+
+def _slices(part: Part) -> Found:
+    asked = {n: str(a) for n, a in requests_of(part.trainer).items() if MIG in n and str(a) != "0"}
+    for name, amount in asked.items():
+        if amount != "1" or part.is_collective:
+            message = (
+                f"{name}: a process sees one MIG device only, and NCCL does not join two of one "
+                "GPU: ask for whole GPUs, or for one MIG device in a job of one worker"
+            )
+            yield (*part.trainer_place, "resources"), message
+
+
+def _host_names(document: Document) -> Iterator[tuple[Place, str]]:
+    """Names that Linux does not take: kubelets then never start the pod."""
+    job = with_name(document.value)
+    namespace = job["metadata"].get("namespace") or "default"
+    for role, spec in parse_spec(job["spec"]).roles.items():
+        pod, name = spec.pod_spec, pod_name(job["metadata"]["name"], role, spec.most - 1)
+        names = {"hostnameOverride": str(pod.get("hostnameOverride") or "")}
+        if pod.get("setHostnameAsFQDN"):
+            names["setHostnameAsFQDN"] = f"{name}.{name}.{namespace}.svc.cluster.local"
+        for field, host in names.items():
+            if len(host) > MAX_HOST_NAME:
+                message = (
+                    f"the host name {host} has {len(host)} characters, but Linux takes "
+                    f"{MAX_HOST_NAME}: the pod would never start; leave the field out"
+                )
+                yield ("spec", str(role), "template", "spec", field), message
 
 
 def _sidecar_first(part: Part) -> Found:
@@ -160,9 +205,14 @@ RULES: dict[str, Rule] = {
     "shared-memory": _shared_memory,
     "proxy": _proxy,
     "nccl-interface": _interface,
+    "host-network": _host_network,
+    "mig": _slices,
     "sidecar-first": _sidecar_first,
     "owned-variable": _owned_variable,
     "no-image": _no_command,
     **launch.RULES,
+    **variables.RULES,
 }
-NAMES = (*RULES, "duplicate-key")
+NAMES = (*RULES, "duplicate-key", "host-name")
+OF_OTHERS = frozenset({*variables.RULES, "host-network", "mig", "host-name", "launcher-nodes"})
+"""Rules about what works elsewhere: `convert` notes their advice, too."""

@@ -87,7 +87,8 @@ RULES: dict[str, tuple[JobBuilder, str]] = {
         workers(args=shell("set -e; A=1 /opt/fleetrun --nnodes 4 a.py")), "launcher-nodes"),
     "nodes beyond number": (workers(command=[*LAUNCH, f"--nnodes={'9' * 5000}", "a.py"]), ""),
     "nodes of a variable": (
-        workers(command=[*LAUNCH, "--nnodes=$(NNODES)", "--ips=$IPS", "a.py"]), ""),
+        workers(command=[*LAUNCH, "--nnodes=$(NNODES)", "--ips=$IPS", "a.py"],
+                env=env(IPS="a")), ""),
     "nodes of the program": (
         workers(command=[*LAUNCH, "a.py", "--nnodes", "9", "--master=localhost"]), ""),
     "a master of its own": (
@@ -117,7 +118,7 @@ RULES: dict[str, tuple[JobBuilder, str]] = {
         workers(command=LAUNCH, resources={"limits": {"nvidia.com/gpumem": 8000}}), ""),
     "one device": (workers(resources={"limits": {"kunlunxin.com/xpu": 1}}), ""),
     "any interface": (
-        workers(resources={"limits": {"amd.com/gpu": 1}}, pod={"hostNetwork": True}),
+        workers(resources={"limits": {"amd.com/gpu": 1}}).with_spec(intranet="Host"),
         "nccl-interface"),
     "a known interface": (
         workers(resources={"limits": {"amd.com/gpu": 1}}, env=env(NCCL_SOCKET_IFNAME="eth0"))
@@ -127,6 +128,113 @@ RULES: dict[str, tuple[JobBuilder, str]] = {
 
 @pytest.mark.parametrize(("job", "rule"), RULES.values(), ids=RULES.keys())
 def test_advice_is_given_where_it_is_due(job, rule, tmp_path):
+    assert rules_of(job, tmp_path) == ({rule} if rule else set())
+
+
+UNSET = (
+    "unset PADDLE_TRAINER_ENDPOINTS; launch",
+    "unset -v A PADDLE_TRAINER_ID\nlaunch",
+    "env -u PADDLE_TRAINER_ENDPOINTS python -m paddle.distributed.launch t.py",
+    "env --unset=POD_IP python t.py",
+    "PADDLE_TRAINER_ENDPOINTS= python t.py",
+    "export PADDLE_TRAINERS_NUM=\npython t.py",
+    "export -n PADDLE_TRAINERS_NUM; python t.py",
+    "python -c \"import os; os.environ.pop('PADDLE_TRAINER_ENDPOINTS', None)\"",
+)
+NOT_UNSET = ("unset http_proxy", "# unset PADDLE_TRAINER_ENDPOINTS", "unset PADDLE_MASTER", "A= b")
+UNKNOWN = (
+    "launch --nnodes=$PADDLE_NNODES t.py",
+    "launch --nnodes ${PADDLE_NNODES} t.py",
+    'launch --master "$PADDLE_MASTER" t.py',
+    "launch --master $MY_OWN t.py",
+    "python t.py --rank=$VC_TASK_INDEX",
+    "python t.py --rank $JOB_COMPLETION_INDEX --world $WORLD_SIZE",
+    "python -c \"import os; os.environ['PADDLE_MASTER']\"",
+    "python t.py $(PADDLE_MASTER)",
+)
+KNOWN = (
+    "python t.py $PADDLE_TRAINER_ID $PADDLE_TRAINERS_NUM $POD_IP $NNODES $MASTER_ADDR $RANK",
+    "launch --nnodes=${PADDLE_NNODES:-2} t.py",
+    "PADDLE_NNODES=2; launch --nnodes=$PADDLE_NNODES t.py",
+    "export PADDLE_MASTER=a:1; python t.py $PADDLE_MASTER",
+    "for NODE_RANK in 1 2; do echo $NODE_RANK; done",
+    "read -r PADDLE_MASTER < f; echo $PADDLE_MASTER",
+    "awk '{ print $PADDLE_MASTER }' f",
+    "echo $$PADDLE_MASTER $HOME $CUDA_HOME ${LD_LIBRARY_PATH}",
+    ". /etc/profile; launch --nnodes=$PADDLE_NNODES t.py",
+    "# python $PADDLE_MASTER",
+    "python t.py $MINE",
+)
+
+
+def rules_of_script(script: str, folder: Path, **trainer: Any) -> set[str]:
+    script = script.replace("launch ", "python -m paddle.distributed.launch ")
+    return rules_of(workers(command=shell(script), **trainer), folder)
+
+
+@pytest.mark.parametrize(
+    ("script", "is_found"), [*((s, True) for s in UNSET), *((s, False) for s in NOT_UNSET)]
+)
+def test_script_that_takes_a_variable_away(script, is_found, tmp_path):
+    assert ("unset-variable" in rules_of_script(script, tmp_path)) == is_found
+
+
+@pytest.mark.parametrize(
+    ("script", "is_found"), [*((s, True) for s in UNKNOWN), *((s, False) for s in KNOWN)]
+)
+def test_script_that_reads_what_no_pod_gets(script, is_found, tmp_path):
+    assert ("unknown-variable" in rules_of_script(script, tmp_path)) == is_found
+
+
+def test_variable_of_the_template_or_of_an_unread_source_is_known(tmp_path):
+    script = "launch --master $PADDLE_MASTER t.py"
+    assert rules_of_script(script, tmp_path, env=env(PADDLE_MASTER="a:1")) == set()
+    source = [{"configMapRef": {"name": "a"}}]
+    assert rules_of_script(script, tmp_path, envFrom=source) == set()
+    told = rules_of_script("python t.py", tmp_path, env=env(A="$(PADDLE_MASTER)"))
+    assert told == {"unknown-variable"}
+
+
+def test_variables_of_other_roles_and_modes_are_not_this_ones(tmp_path):
+    """A worker has no PADDLE_PSERVER_ID; an elastic job has PADDLE_MASTER, and no endpoints."""
+    servers = workers(command=shell("echo $PADDLE_PSERVER_ID")).with_ps(1)
+    assert rules_of(servers, tmp_path) == {"unknown-variable"}
+    elastic = workers(command=shell("echo $PADDLE_MASTER")).with_spec(elastic=1)
+    assert rules_of(elastic, tmp_path) == set()
+    elastic = workers(command=shell("echo $PADDLE_TRAINER_ENDPOINTS")).with_spec(elastic=1)
+    assert rules_of(elastic, tmp_path) == {"unknown-variable"}
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["python t.py --ips=$(cat /etc/volcano/worker.host)", "echo $VC_WORKER_HOSTS", "cat $VC_X"],
+)
+def test_what_volcanos_jobs_get_is_not_there(script, tmp_path):
+    assert "volcano" in rules_of_script(script, tmp_path)
+
+
+def slices(number: int, workers_: int = 2) -> JobBuilder:
+    resources = {"limits": {"nvidia.com/mig-1g.5gb": number}}
+    return workers(workers_, command=["python", "t.py"], resources=resources)
+
+
+FQDN = {"setHostnameAsFQDN": True}
+ELSEWHERE: dict[str, tuple[JobBuilder, str]] = {
+    "two slices": (slices(2, 1), "mig"),
+    "a slice for each of two workers": (slices(1), "mig"),
+    "one slice": (slices(1, 1), ""),
+    "two workers on the host": (workers(pod={"hostNetwork": True}), "host-network"),
+    "the host by intranet": (workers(pod={"hostNetwork": True}).with_spec(intranet="Host"), ""),
+    "one worker on the host": (workers(1, pod={"hostNetwork": True}), ""),
+    "a long domain": (workers(pod=FQDN).with_metadata(namespace="n" * 30), "host-name"),
+    "a short domain": (workers(pod=FQDN), ""),
+    "a long name": (workers(pod={"hostnameOverride": "a" * 65}), "host-name"),
+    "a name": (workers(pod={"hostnameOverride": "a" * 64}), ""),
+}
+
+
+@pytest.mark.parametrize(("job", "rule"), ELSEWHERE.values(), ids=ELSEWHERE)
+def test_what_works_elsewhere_is_told(job, rule, tmp_path):
     assert rules_of(job, tmp_path) == ({rule} if rule else set())
 
 

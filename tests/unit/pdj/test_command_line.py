@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -211,3 +212,17 @@ def test_a_bug_is_one_line_and_its_place_can_be_shown(monkeypatch, capsys):
     monkeypatch.setenv("PDJ_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         main(["version"])
+
+
+def test_convert_notes_what_works_elsewhere_alone(tmp_path: Path) -> None:
+    script = "python -m paddle.distributed.launch --ips=$(cat /etc/volcano/worker.host) t.py"
+    container = {"name": "a", "image": "train:1", "command": ["bash", "-c", script]}
+    template = {"spec": {"hostNetwork": True, "containers": [container]}}
+    task = {"name": "worker", "replicas": 2, "template": template}
+    job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "j"}}
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps({**job, "spec": {"tasks": [task]}}))
+    done = run_pdj("convert", str(file), kubeconfig="/nowhere")
+    assert "check spec.worker.template.spec.hostNetwork: " in done.notes
+    assert "/etc/volcano/worker.host is made by" in done.notes
+    assert run_pdj("convert", "--strict", str(file), kubeconfig="/nowhere").code == 1
