@@ -18,6 +18,8 @@ MAX_KIB = 900
 MAX_FILE_BYTES = 1 << 20
 MAX_BYTES = 256 << 20
 """Limit of all files together, before packing: more would hardly fit when packed."""
+MAX_DEPTH = 100
+"""Limit of the folders in a path: more than programs have, and less than Python can recurse."""
 MTIME = 315_532_800
 """The time of every file in the archive, 1980, because some tools refuse earlier times."""
 LARGEST = 5

@@ -29,6 +29,7 @@ PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 PYTHON = re.compile(r"(.*/)?python[\d.]*", re.DOTALL)
 OF_PIP = re.compile(r"PIP_|.*_proxy$|.*_PROXY$")
 """Variables of the trainer that the init container gets too, for pip."""
+PIECE_BYTES = 1 << 20
 GZIP = 31
 """zlib's number for the format gzip."""
 FIND_PYTHON = 'exec "$(command -v python || command -v python3 || echo python)" "$0" "$@"'
@@ -132,8 +133,12 @@ def digest_of(config_map: Raw) -> str:
     """
     files = dict(config_map.get("binaryData") or {})
     packed, unpacker = base64.b64decode(files.pop(ARCHIVE, "")), zlib.decompressobj(GZIP)
+    digest, left = hashlib.sha256(), 2 * MAX_BYTES
     with suppress(zlib.error):
-        files[ARCHIVE] = hashlib.sha256(unpacker.decompress(packed, 2 * MAX_BYTES)).hexdigest()
+        while left and (piece := unpacker.decompress(packed, min(left, PIECE_BYTES))):
+            digest.update(piece)
+            packed, left = unpacker.unconsumed_tail, left - len(piece)
+        files[ARCHIVE] = digest.hexdigest()
     held = [config_map.get("data"), files, unpacker.eof, unpacker.unused_data.hex()]
     return hashlib.sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()
 

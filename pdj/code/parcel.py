@@ -1,6 +1,8 @@
 """What a user wants to send with a job: a folder, more files, and packages for pip."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+import os
+import re
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,12 +10,24 @@ from pdj.code.archive import KIB, MAX_KIB, pack, too_large
 from pdj.code.bundle import WORKSPACE, Bundle
 from pdj.code.folder import find_files
 from pdj.code.ignore import parse_pattern
-from pdj.errors import Usage
+from pdj.code.secret import has_password
+from pdj.errors import Problem, Usage
+
+NAMED = re.compile(
+    r"^[ \t]*(?:-[rc]|--(?:requirement|constraint)(?=[ =]))[ \t=]*(\S+)", re.MULTILINE
+)
+"""The files that a requirements file names."""
+INSTEAD = (
+    ", which anyone who may read the job could read: take it from a Secret, by a variable PIP_… of "
+    "the trainer, written there as ${PIP_…}, and in an index as $(PIP_…)"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """`requirements` is a file or its lines; `include` are patterns of files over 1 MiB to send."""
+    """`requirements` is a file or its lines; `include` are patterns of files to send
+    although they have more than 1 MiB, or a name that secrets have.
+    """
 
     folder: Path | None
     requirements: Path | Sequence[str] | None = None
@@ -40,11 +54,14 @@ class Parcel:
         if not has_code:
             return None
         include = [parse_pattern(each, "include") for each in self.include]
-        names = find_files(self.folder, note) if self.folder else []
+        names = find_files(self.folder, note, include) if self.folder else []
         archive = pack(self.folder or Path(), names, include, self.files or {})
         if self.requirements is None:
             return Bundle(archive)
         content, place = self._read(archive.sizes)
+        file = self.requirements if isinstance(self.requirements, Path) else Path()
+        if has_password(self.index_url) or any(map(has_password, _texts(content, file))):
+            raise Problem(f"a URL of the index or of the requirements has a password{INSTEAD}")
         if (len(archive.packed) + len(content)) // KIB > MAX_KIB:
             sizes = {**archive.sizes, "requirements": len(content)}
             how = f"too large with the requirements, because only {MAX_KIB} KiB fit"
@@ -67,3 +84,15 @@ class Parcel:
             return content, ""
         inside = file.resolve().relative_to(self.folder.resolve()).as_posix()
         return content, f"{WORKSPACE}/{inside}" if inside in names else ""
+
+
+def _texts(content: bytes, file: Path) -> Iterator[str]:
+    """The text of a requirements file, and of each file that it names."""
+    waiting, seen = [(content, file)], set[Path]()
+    for content, file in waiting:  # which grows
+        yield content.decode(errors="replace")
+        for name in NAMED.findall(content.decode(errors="replace")):
+            other = file.parent / name
+            if os.path.isfile(other) and other.resolve() not in seen:  # noqa: PTH113 # any name
+                seen.add(other.resolve())
+                waiting.append((other.read_bytes(), other))

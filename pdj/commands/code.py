@@ -6,11 +6,10 @@ import gzip
 import io
 import shutil
 import tarfile
-import zlib
 from pathlib import Path
 
 from api.objects import Raw, name_of
-from pdj.code.archive import KIB, MAX_BYTES
+from pdj.code.archive import KIB, MAX_BYTES, MAX_DEPTH
 from pdj.code.bundle import ARCHIVE, REQUIREMENTS, WORKSPACE, Bundle, digest_of
 from pdj.code.folder import MAX_FILES
 from pdj.code.parcel import Parcel
@@ -22,9 +21,11 @@ from pdj.gather.jobs import get_job
 from pdj.session import Session
 from pdj.text.terminal import plain
 
-DAMAGED = (OSError, EOFError, tarfile.TarError, zlib.error, RecursionError)
-MAX_HEADER_BYTES = 64 * KIB
-"""Far more than a path can need: Linux allows 4,096 bytes."""
+MAX_HEADER_BYTES = 4 * KIB
+"""Of a name that is too long for its own header: Linux allows no longer paths."""
+MAX_FOLDERS = 5 * MAX_FILES
+KINDS = (tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+"""What `archive` writes: files, links, and names that are too long for a header."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +40,7 @@ def add_code(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--code", metavar="DIR", help=f"send this folder: the trainers start in it, {WORKSPACE}"
     )
-    big = "also send these files over 1 MiB (repeatable)"
+    big = "also send these files over 1 MiB, or named as secrets are (repeatable)"
     group.add_argument("--include", action="append", default=[], metavar="PATTERN", help=big)
     index = "the index where pip finds the requirements (default: the image's)"
     group.add_argument("--index-url", default="", metavar="URL", help=index)
@@ -71,7 +72,7 @@ def run(session: Session) -> int:
         raise Problem(f"{target} exists already: --extract creates a new folder") from error
     try:
         unpack(io.BytesIO(files[ARCHIVE]), str(target))
-    except DAMAGED as error:
+    except Exception as error:
         shutil.rmtree(target)
         raise Problem(f"the code in {name_of(raw)} is damaged: {error}") from error
     session.screen.write(f"written: {plain(target)}")
@@ -100,29 +101,55 @@ class _Sips(gzip.GzipFile):
         return super().read(size)
 
 
+class _Entry(tarfile.TarInfo):
+    """Refuses kinds of entries that we do not write: parsing some takes far more than they hold."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "_Entry":
+        """Raises TarError for such a kind."""
+        entry = super().frombuf(buf, encoding, errors)
+        if entry.type not in KINDS or entry.size < 0:
+            raise tarfile.TarError(f"{entry.name!r} is neither a file nor a link")
+        return entry
+
+
 def _members(config_map: Raw, files: dict[str, bytes]) -> list[tarfile.TarInfo]:
     """The archive's members. Raises Problem if the archive is damaged or was made to do harm: a few
-    bytes can unpack to a million files, to gigabytes, or to a name of megabytes.
+    bytes can unpack to a million files or folders, to gigabytes, or to a name of megabytes.
     """
     members: list[tarfile.TarInfo] = []
+    folders: set[str] = set()
     size, of = 0, f"the code in {name_of(config_map)}"
     try:
         plain = _Sips(fileobj=io.BytesIO(files[ARCHIVE]))
-        with tarfile.open(fileobj=plain, mode="r:") as archive:
+        with tarfile.open(fileobj=plain, mode="r:", tarinfo=_Entry) as archive:
             for member in archive:
                 members.append(member)
-                size += abs(member.size)
+                size += member.size
                 if len(members) > MAX_FILES:
                     raise Problem(f"{of} has more than {MAX_FILES} files")
                 if size > MAX_BYTES:
                     raise Problem(f"{of} unpacks to more than {MAX_BYTES >> 20} MiB")
-    except DAMAGED as error:
+                _add_folders(folders, member.name)
+                if len(folders) > MAX_FOLDERS or member.name.count("/") > MAX_DEPTH:
+                    raise Problem(f"{of} has too many folders")
+    except Problem:
+        raise
+    except Exception as error:
         raise Problem(f"{of} is damaged: {error}") from error
     return members
+
+
+def _add_folders(folders: set[str], name: str) -> None:
+    while (name := name.rpartition("/")[0]) and name not in folders:
+        folders.add(name)
 
 
 def _files(config_map: Raw) -> dict[str, bytes]:
     found = config_map.get("binaryData") or {}
     if ARCHIVE not in found:
         raise Problem(f"the ConfigMap {name_of(config_map)} holds no {ARCHIVE}")
-    return {name: base64.b64decode(text) for name, text in found.items()}
+    try:
+        return {name: base64.b64decode(text) for name, text in found.items()}
+    except (TypeError, ValueError) as error:
+        raise Problem(f"the code in {name_of(config_map)} is damaged: {error}") from error

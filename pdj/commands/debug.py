@@ -7,14 +7,13 @@ import tarfile
 from pathlib import Path
 
 from api.objects import Raw
-from kube.errors import ApiError
 from pdj.code.bundle import config_map_names
 from pdj.code.store import code_of
 from pdj.commands.code import describe
 from pdj.commands.options import job_name
 from pdj.errors import OK, Problem
 from pdj.gather.bundle import collect
-from pdj.gather.jobs import look
+from pdj.gather.jobs import JobPicture, get_job, look
 from pdj.session import Session
 from pdj.text.terminal import plain
 
@@ -29,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(session: Session) -> int:
     """Write the file; its `problems.txt`, which is also printed, lists what could not be read."""
     name = session.options.job
-    picture = look(session.client, session.namespace, name)
+    picture = _look(session, name)
     target = Path(session.options.output or f"pdj-{name}.tar.gz")
     try:
         out = os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
@@ -39,9 +38,8 @@ def run(session: Session) -> int:
         raise Problem(f"cannot write {target}: {error.strerror}") from error
     try:
         with out, tarfile.open(fileobj=out, mode="w:gz") as archive:
-            if config_map_names(picture.raw):
-                _add(archive, f"pdj-{name}/code.txt", _code(session, picture.raw), session)
-            for file, text in collect(session.client, picture, session.options.with_env):
+            code = {"code.txt": lambda: _code(session, picture.raw)}
+            for file, text in collect(session.client, picture, session.options.with_env, code):
                 _add(archive, f"pdj-{name}/{file}", text, session)
                 if file == "problems.txt":
                     session.notes.write(*(plain(line) for line in text.splitlines()))
@@ -52,16 +50,25 @@ def run(session: Session) -> int:
     return OK
 
 
-def _code(session: Session, raw: Raw) -> str:
-    """The list of the files that were sent with the job, or why there is none."""
+def _look(session: Session, name: str) -> JobPicture:
     try:
-        return "".join(f"{line}\n" for line in describe(code_of(session.client, raw)))
-    except (ApiError, Problem) as error:
-        return f"{error}\n"
+        return look(session.client, session.namespace, name)
+    except Problem:
+        raise
+    except Exception as error:  # perhaps of the pods alone
+        job = get_job(session.client, session.namespace, name)
+        return JobPicture(job, (), f"pods: {error}")
+
+
+def _code(session: Session, raw: Raw) -> str | None:
+    """The list of the files that were sent with the job, if any."""
+    if not config_map_names(raw):
+        return None
+    return "".join(f"{line}\n" for line in describe(code_of(session.client, raw)))
 
 
 def _add(archive: tarfile.TarFile, name: str, text: str, session: Session) -> None:
-    data = text.encode(errors="backslashreplace")
-    info = tarfile.TarInfo(name)
+    data, shown = (each.encode(errors="backslashreplace") for each in (text, name))
+    info = tarfile.TarInfo(shown.decode())
     info.size, info.mtime, info.mode = len(data), int(session.now.timestamp()), 0o600
     archive.addfile(info, io.BytesIO(data))

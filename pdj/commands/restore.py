@@ -130,10 +130,13 @@ def _is_sound(obj: Raw) -> bool:
     """Whether the fields read here have the right types; the API server checks the rest."""
     metadata = obj["metadata"]
     names = [metadata.get("name"), metadata.get("namespace")]
-    tables = [metadata.get("labels"), metadata.get("annotations"), obj.get("status")]
+    tables = [metadata.get("labels") or {}, metadata.get("annotations") or {}]
+    texts = [*names, *(each for table in tables for each in table.values())]
     return (
-        all(each and isinstance(each, str) for each in names)
-        and all(each is None or isinstance(each, dict) for each in tables)
+        all(isinstance(each, str) for each in texts)
+        and all(names)
+        and all(each.isprintable() for each in (*names, *tables[0].values()))
+        and isinstance(obj.get("status") or {}, dict)
         and (isinstance(obj.get("spec"), dict) or not is_job(obj))
     )
 

@@ -6,14 +6,15 @@ also the annotation in which `kubectl apply` keeps a copy of the object.
 
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from api.objects import Raw, name_of, uid_of
+from api.objects import Raw, name_of, namespace_of, uid_of
 from api.trainer import container_statuses
 from kube.client import Client, Query
 from kube.errors import ApiError
+from pdj.errors import Problem
 from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path, log_path
 
@@ -26,26 +27,36 @@ USUAL_NAMESPACE = "paddle-system"
 """If no binding of the operator can be read, only its pods in this namespace are trusted."""
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
+MAX_PROBLEM = 2000
+
 File = tuple[str, str]
+Read = Callable[[], str | None]
+"""Returns None if there is no such part."""
 
 
-def collect(client: Client, picture: JobPicture, with_env: bool) -> Iterator[File]:
-    """Name and text of each file. The last one, `problems.txt`, lists what could not be read."""
-    namespace, name = picture.job.namespace, picture.job.name
-    problems: list[str] = [picture.pods_problem] if picture.pods_problem else []
+def collect(
+    client: Client, picture: JobPicture, with_env: bool, more: Mapping[str, Read] = {}
+) -> Iterator[File]:
+    """Name and text of each file, of `more` too. The last one, `problems.txt`, lists what could
+    not be read: no failure of one part keeps the others out.
+    """
+    raw, problems = picture.raw, [picture.pods_problem] if picture.pods_problem else []
+    namespace, name = namespace_of(raw), name_of(raw)
     hide = copy.deepcopy if with_env else redact
-    yield "job.json", _json(hide(picture.raw))
+    parts: dict[str, Read] = {"job.json": lambda: _json(hide(raw)), **more}
     for pod in picture.pods:
-        yield f"pods/{name_of(pod)}.json", _json(hide(pod))
-        yield from _logs(client, namespace, pod, problems)
-    uids = {uid_of(each) for each in (picture.raw, *picture.pods)}
-    events = _try(problems, "events", lambda: client.list(core_path(namespace, "events"))[0]) or []
-    about = [e for e in events if (e.get("involvedObject") or {}).get("uid") in uids]
-    yield "events.json", _json(about)
-    used = {(pod.get("spec") or {}).get("nodeName") for pod in picture.pods} - {None}
-    nodes = _try(problems, "nodes", lambda: client.list(core_path("", "nodes"))[0]) or []
-    yield "nodes.json", _json([node for node in nodes if name_of(node) in used])
-    yield "operator.log", _operator_log(client, f"{namespace}/{name}", problems)
+        parts[f"pods/{name_of(pod)}.json"] = partial(lambda pod: _json(hide(pod)), pod)
+        logs = _try(problems, f"logs/{name_of(pod)}", partial(_logs, client, namespace, pod))
+        parts |= logs or {}
+    parts |= {
+        "events.json": lambda: _json(_events(client, namespace, (raw, *picture.pods))),
+        "nodes.json": lambda: _json(_nodes(client, picture.pods)),
+        "operator.log": lambda: _operator_log(client, f"{namespace}/{name}", problems),
+    }
+    for file, read in parts.items():
+        text = _try(problems, file, read)
+        if text is not None:
+            yield file, text
     yield "problems.txt", "".join(f"{line}\n" for line in problems)
 
 
@@ -68,9 +79,9 @@ def _without_value(variable: Any) -> Any:
     return variable
 
 
-def _logs(client: Client, namespace: str, pod: Raw, problems: list[str]) -> Iterator[File]:
+def _logs(client: Client, namespace: str, pod: Raw) -> dict[str, Read]:
     """The log of every container that has started, and the log of its previous run, if any."""
-    path = log_path(namespace, name_of(pod))
+    path, found = log_path(namespace, name_of(pod)), dict[str, Read]()
     for status in container_statuses(pod):
         container, state = str(status.get("name")), status.get("state") or {}
         runs: dict[str, Query] = (
@@ -80,10 +91,19 @@ def _logs(client: Client, namespace: str, pod: Raw, problems: list[str]) -> Iter
         for suffix, more in runs.items():
             file = f"logs/{name_of(pod)}-{container}{suffix}.log"
             query = {"container": container, "limitBytes": MAX_LOG_BYTES, "timestamps": "true"}
-            query |= more
-            text = _try(problems, file, lambda query=query: client.text(path, query))
-            if text is not None:
-                yield file, text
+            found[file] = partial(client.text, path, query | more)
+    return found
+
+
+def _events(client: Client, namespace: str, about: tuple[Raw, ...]) -> list[Raw]:
+    uids = {uid_of(each) for each in about}
+    events = client.list(core_path(namespace, "events"))[0]
+    return [each for each in events if (each.get("involvedObject") or {}).get("uid") in uids]
+
+
+def _nodes(client: Client, pods: tuple[Raw, ...]) -> list[Raw]:
+    used = {(pod.get("spec") or {}).get("nodeName") for pod in pods}
+    return [each for each in client.list(core_path("", "nodes"))[0] if name_of(each) in used]
 
 
 def _operator_log(client: Client, key: str, problems: list[str]) -> str:
@@ -94,8 +114,9 @@ def _operator_log(client: Client, key: str, problems: list[str]) -> str:
     if pods is None:  # perhaps the operator is in the job's namespace
         pods = _try(problems, "operator", lambda: client.list(core_path(own, "pods"), query)[0])
     paths = (f"{RBAC}/clusterrolebindings", f"{RBAC}/namespaces/{own}/rolebindings")
-    lists = (_try([], "", lambda path=path: client.list(path, query)[0]) for path in paths)
-    accounts = {each for found in lists for binding in found or () for each in _accounts(binding)}
+    lists = (_try([], "", partial(client.list, path, query)) for path in paths)
+    bindings = [each for found in lists for each in (found or ((), ""))[0]]
+    accounts = {each for binding in bindings for each in _accounts(binding)}
     lines = []
     for pod in pods or []:
         namespace = str(pod["metadata"]["namespace"])
@@ -126,11 +147,12 @@ def _accounts(binding: Raw) -> Iterator[tuple[str, str]]:
             yield str(subject.get("namespace")), str(subject.get("name"))
 
 
-def _try(problems: list[str], what: str, ask: Callable[..., Any]) -> Any:
+def _try(problems: list[str], what: str, ask: Callable[[], Any]) -> Any:
     try:
         return ask()
-    except ApiError as error:
-        problems.append(f"{what}: {error.message}")
+    except Exception as error:  # also one that nobody has thought of
+        kind = "" if isinstance(error, ApiError | Problem) else f"{type(error).__name__}: "
+        problems.append(f"{what}: {kind}{' '.join(str(error).split())[:MAX_PROBLEM]}")
         return None
 
 

@@ -100,9 +100,11 @@ def test_secrets_are_refused_by_name(name, tmp_path):
     assert "never sent" in said
 
 
-def test_git_says_itself_why_it_reads_no_folder(tmp_path):
+def test_a_repository_that_is_none_leaves_the_rules_of_the_files(tmp_path):
     write(tmp_path, "train.py", ".git")
-    assert "fatal" in refusal(tmp_path)
+    (tmp_path / ".gitignore").write_text("*.o\n")
+    write(tmp_path, "a.o")
+    assert find_files(tmp_path, print) == [".gitignore", "train.py"]
 
 
 def test_odd_files_are_refused_by_name(tmp_path):
@@ -303,7 +305,7 @@ def a_large_one(size: int, kind: bytes) -> bytes:
     return gzip.compress(a_header(size, kind) + b"a" * (8 << 20) + a_header(0, tarfile.REGTYPE))
 
 
-LONG = "a header of more than 64 KiB"
+LONG, ODD = "a header of more than 4 KiB", "neither a file nor a link"
 NAME = a_header(1, tarfile.GNUTYPE_LONGNAME) + b"a".ljust(512, b"\0")
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a million files": (
@@ -311,7 +313,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         "has more than 10000 files",
     ),
     "name": (lambda: a_large_one(8 << 20, tarfile.GNUTYPE_LONGNAME), LONG),
-    "pax": (lambda: a_large_one(8 << 20, tarfile.XHDTYPE), LONG),
+    "pax": (lambda: a_large_one(8 << 20, tarfile.XHDTYPE), ODD),
     "gigabytes": (lambda: a_large_one(MAX_BYTES + 1, tarfile.REGTYPE), "unpacks to more than 256"),
     "names of names": (lambda: gzip.compress(NAME * 3000), "is damaged"),
     "damaged": (lambda: archive_of(("x", "")).read()[:30], "is damaged"),

@@ -1,0 +1,55 @@
+"""What is not sent unasked: files with a name that secrets have, and URLs with a password."""
+
+import re
+import unicodedata
+from itertools import pairwise
+
+_ENTRY = r"""
+    # keys, and stores of keys
+    [^/]*\.(pem|key|p8|p12|pfx|pkcs8|pkcs12|jks|keystore|keytab|kdbx?|ppk|ovpn)
+    | id_(rsa|dsa|ecdsa|ed25519)(_sk)?([-_][^/.]*)?
+    # settings, but no examples of them
+    | (?![^/]*\b(example|sample|template|dist|defaults?)(/|$))\.env(s|rc|file|\d+)?([^a-z/][^/]*)?
+    # files and folders in which tools keep passwords
+    | [._](netrc|pgpass|my\.cnf|mylogin\.cnf|pypirc|npmrc|yarnrc|git-?(credentials|cookies)
+        |docker(cfg|configjson)|htpasswd|s3cfg|boto|ossutilconfig|terraformrc)
+    | \.docker/config\.json | \.config/(gcloud|gh|rclone)
+    | \.(git|ssh|gnupg|aws|azure|gcloud|oci|aliyun|kube)
+"""
+_FILE = r"""
+    # settings and lists whose name ends in a word for secrets
+    ([^/]*[-_.])?(credentials?|secrets?|passw(or)?ds?|kubeconfig|service[-_]?account
+        |(private|secret|access|api|service[-_]?account)[-_]?keys?)
+        (\.(json|ya?ml|toml|ini|txt|cfg|conf|xml|properties|csv))?
+    | \.?([^/.]*[-_])?token | [^/]+\.env | client_secret[^/]*\.json | (kaggle\.json|rclone\.conf)
+"""
+_COPY = r"(~|\.(bak|backup|old|orig|save))*"
+_NAME = re.compile(rf"(^|/)(({_ENTRY}){_COPY}(/|$)|({_FILE}){_COPY}$)", re.VERBOSE)
+_HOST = re.compile(r"[^:]*[/?#]|\[|[^:]*:\d*/")
+"""How what comes before an @ begins if it is no user: with a host, or with a host and a port."""
+_VARIABLES = re.compile(r"(\$\{\w+\}|\$\(\w+\))+")
+_QUERY = re.compile(r"[?&][\w.-]{0,99}(token|passw|secret|sig|api_?key)[\w.-]{0,99}=[^\s&$]", re.I)
+
+
+def is_secret(path: str) -> bool:
+    """Whether the last name in a path, or that of a folder before, is one that secrets have. The
+    path of a folder ends with a slash.
+    """
+    return bool(_NAME.search(unicodedata.normalize("NFKC", path).casefold()))
+
+
+def has_password(text: str) -> bool:
+    """Whether a URL in the text has a password or a token, and not a variable in its place."""
+    text = text.replace("\0", "").replace("\\\n", "")  # UTF-16; lines that pip joins
+    urls = [each for word in text.split() for each in pairwise(word.split("://"))]
+    return any(_is_open(*each) for each in urls) or bool(_QUERY.search(text))
+
+
+def _is_open(scheme: str, rest: str) -> bool:
+    before, at, _ = rest.partition("@")
+    if not at or _HOST.match(before):
+        return False
+    user, _, password = before.partition(":")
+    is_name = scheme.lower().endswith("ssh") or user in ("", "git")
+    secret = password or ("" if is_name else user)
+    return bool(secret) and not _VARIABLES.fullmatch(secret)

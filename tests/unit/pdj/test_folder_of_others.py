@@ -1,0 +1,490 @@
+"""A folder that somebody else has made, with a repository in it: git runs nothing of it."""
+
+import os
+import shutil
+import stat
+import struct
+import subprocess
+import time
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pdj.code.archive import MAX_DEPTH, pack
+from pdj.code.folder import find_files
+from pdj.code.ignore import parse_pattern
+from pdj.code.parcel import Parcel
+from pdj.code.secret import is_secret
+from pdj.errors import Problem
+from pdj.main import main
+
+USER = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+SENT = [".gitignore", "lib/b.py", "train.py"]
+
+
+def git(folder: Path, *words: str) -> str:
+    command = ["git", *USER, "-c", "protocol.file.allow=always", "-C", str(folder), *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def write(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    return folder
+
+
+def a_repository(folder: Path, *words: str) -> Path:
+    """With two folders of programs, and an ignored file."""
+    write(folder, "train.py", "lib/b.py", "deep/x/c.py", "built.o")
+    (folder / ".gitignore").write_text("*.o\n")
+    git(folder, "init", *words)
+    git(folder, "add", ".")
+    git(folder, "commit", "-m", "x")
+    return folder
+
+
+Evil = Callable[[Path, str], None]
+"""Changes a repository so that git would run this command."""
+
+
+def sparse(folder: Path, command: str) -> None:
+    """A sparse index whose folder `deep` is a tree that a remote has to be asked for."""
+    git(folder, "sparse-checkout", "init", "--cone", "--sparse-index")
+    git(folder, "sparse-checkout", "set", "lib")
+    tree = git(folder, "rev-parse", "HEAD:deep")
+    (folder / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    git(folder, "config", "core.repositoryformatversion", "1")
+    git(folder, "config", "extensions.partialClone", "evil")
+    git(folder, "config", "remote.evil.promisor", "true")
+    git(folder, "config", "protocol.ext.allow", "always")
+
+
+def fetched(url: str) -> Evil:
+    def change(folder: Path, command: str) -> None:
+        sparse(folder, command)
+        git(folder, "config", "remote.evil.url", url.format(command))
+        git(folder, "config", "core.sshCommand", command)
+
+    return change
+
+
+def uploaded(folder: Path, command: str) -> None:
+    sparse(folder, command)
+    git(folder, "config", "remote.evil.url", f"file://{folder}")
+    git(folder, "config", "remote.evil.uploadpack", command)
+
+
+def alternate(folder: Path, command: str) -> None:
+    fetched("ext::{} %S")(folder, command)
+    (folder / ".git/objects/info/alternates").write_text(f"{folder}/.git/other\n")
+
+
+def configured(*names: str) -> Evil:
+    def change(folder: Path, command: str) -> None:
+        for name in names:
+            git(folder, "config", name, command)
+
+    return change
+
+
+def included(folder: Path, command: str) -> None:
+    (folder / "more").write_text(f"[core]\n\tfsmonitor = {command}\n")
+    git(folder, "config", "include.path", "../more")
+    git(folder, "config", "includeIf.gitdir:**.path", "../more")
+
+
+def hooked(folder: Path, command: str) -> None:
+    hooks = folder / ".git/hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in (
+        "post-index-change",
+        "post-checkout",
+        "fsmonitor-watchman",
+        "reference-transaction",
+    ):
+        shutil.copy(command, hooks / name)
+    git(folder, "config", "core.fsmonitor", ".git/hooks/fsmonitor-watchman")
+
+
+def filtered(folder: Path, command: str) -> None:
+    configured("filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.x.textconv")(
+        folder, command
+    )
+    (folder / ".git/info").mkdir(exist_ok=True)
+    (folder / ".git/info/attributes").write_text("* filter=x diff=x\n")
+
+
+def a_bare_one(folder: Path, command: str) -> None:
+    """The folder itself is a repository, as git takes one without `.git`."""
+    for name in ("HEAD", "objects", "refs"):
+        source = folder / ".git" / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+    (folder / "config").write_text(
+        f"[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = {command}\n"
+    )
+
+
+def nested(folder: Path, command: str) -> None:
+    a_repository(folder / "other")
+    configured("core.fsmonitor")(folder / "other", command)
+    (folder / ".git/info/exclude").parent.mkdir(exist_ok=True)
+    (folder / ".git/info/exclude").write_text("/other/*\n!/other/train.py\n")
+
+
+def elsewhere(folder: Path, command: str) -> None:
+    configured("core.fsmonitor")(folder, command)
+    (folder / ".git").rename(folder.parent / "moved")
+    (folder / ".git").write_text("gitdir: ../moved\n")
+
+
+EVIL: dict[str, Evil] = {
+    "a protocol of a command": fetched("ext::{} %S"),
+    "ssh": fetched("ssh://example.com/x"),
+    "the other side": uploaded,
+    "an alternate": alternate,
+    "a monitor": configured("core.fsmonitor"),
+    "commands": configured(
+        "core.pager", "core.editor", "core.askPass", "core.gitProxy", "credential.helper",
+        "gpg.program", "alias.ls-files", "pager.ls-files", "diff.external",
+        "uploadpack.packObjectsHook", "pager.init",
+    ),
+    "an include": included,
+    "hooks": hooked,
+    "filters": filtered,
+    "a bare repository": a_bare_one,
+    "a repository inside": nested,
+    "a repository elsewhere": elsewhere,
+}  # fmt: skip
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Path:
+    return tmp_path / "mark"
+
+
+@pytest.fixture
+def command(tmp_path: Path, mark: Path) -> str:
+    """A command that leaves a mark."""
+    path = tmp_path / "evil.sh"
+    path.write_text(f'#!/bin/sh\necho "$0 $*" >> {mark}\nexit 1\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize("evil", EVIL.values(), ids=EVIL)
+def test_git_runs_nothing_of_the_folder(evil, tmp_path, command, mark, monkeypatch):
+    folder = a_repository(tmp_path / "in")
+    evil(folder, command)
+    mark.unlink(missing_ok=True)  # the repository is made with git, too
+    found = find_files(folder, print)
+    assert not mark.exists()
+    assert {*SENT} <= {*found}
+    assert "built.o" not in found
+    monkeypatch.chdir(folder / "lib")
+    assert find_files(Path(), print) == ["b.py"]
+    assert not mark.exists()
+
+
+def test_the_command_runs_nothing_of_the_folder_either(tmp_path, command, mark, capsys):
+    folder = a_repository(tmp_path / "in")
+    fetched("ext::{} %S")(folder, command)
+    configured("core.fsmonitor")(folder, command)
+    mark.unlink(missing_ok=True)
+    words = ["--name", "mine", "--dry-run=client", "-o", "yaml", "--", "python", "train.py"]
+    assert main(["run", "x:1", "--code", str(folder), *words]) == 0
+    assert "kind: PaddleJob" in capsys.readouterr().out
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(), ("--object-format=sha256",)],
+    ids=["sha1", "sha256"],
+)
+@pytest.mark.parametrize("index", ["2", "3", "4", "split", "sparse"])
+def test_what_is_tracked_is_sent_although_it_is_ignored(index, words, tmp_path):
+    folder = a_repository(tmp_path, *words)
+    write(folder, "kept.o", "lib/kept.o")
+    git(folder, "add", "-f", "kept.o", "lib/kept.o")
+    if index == "split":
+        git(folder, "update-index", "--split-index")
+    elif index == "sparse":
+        git(folder, "commit", "-m", "y")
+        git(folder, "sparse-checkout", "init", "--cone", "--sparse-index")
+        git(folder, "sparse-checkout", "set", "lib")
+    else:
+        git(folder, "update-index", f"--index-version={index}", "--force-remove", "gone")
+    deep = [] if index == "sparse" else ["deep/x/c.py"]
+    kept = [".gitignore", *deep, "kept.o", "lib/b.py", "lib/kept.o", "train.py"]
+    assert find_files(folder, print) == kept
+    assert find_files(folder / "lib", print) == ["b.py", "kept.o"]
+
+
+def test_a_linked_work_tree_and_a_submodule_have_their_own_index(tmp_path):
+    folder = a_repository(tmp_path / "main")
+    (folder / ".git/info").mkdir(exist_ok=True)
+    (folder / ".git/info/exclude").write_text("*.tmp\n")
+    git(folder, "worktree", "add", str(tmp_path / "linked"))
+    linked = write(tmp_path / "linked", "x.o", "kept.o", "y.tmp", "new.py")
+    git(linked, "add", "-f", "kept.o")
+    expected = [".gitignore", "deep/x/c.py", "kept.o", "lib/b.py", "new.py", "train.py"]
+    assert find_files(linked, print) == expected
+    outer = a_repository(tmp_path / "outer")
+    git(outer, "submodule", "add", str(folder), "sub")
+    assert find_files(outer / "sub", print) == [
+        name for name in expected if name != "new.py" and name != "kept.o"
+    ]
+    with pytest.raises(Problem, match="'sub' is a git repository of its own"):
+        pack(outer, find_files(outer, print), [])
+
+
+def test_rules_come_from_every_gitignore_above_and_from_the_user(tmp_path, monkeypatch):
+    folder = a_repository(tmp_path / "in")
+    write(folder, "lib/deep/a.log", "lib/deep/keep.log", "lib/b.tmp", "lib/c.mine", "lib/d.theirs")
+    (folder / "lib/.gitignore").write_text("*.log\n!keep.log\n")
+    (folder / ".git/info").mkdir(exist_ok=True)
+    (folder / ".git/info/exclude").write_text("*.tmp\n")
+    (tmp_path / ".gitconfig").write_text(f"[core]\n\texcludesFile = {tmp_path}/mine\n")
+    (tmp_path / "mine").write_text("*.mine\n")
+    (tmp_path / "theirs").write_text("*.theirs\n")
+    git(folder, "config", "core.excludesFile", f"{tmp_path}/theirs")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    names = [".gitignore", "b.py", "d.theirs", "deep/keep.log"]
+    assert find_files(folder / "lib", print) == names
+
+
+def an_index(*names: bytes) -> bytes:
+    made = struct.pack(">4sII", b"DIRC", 2, len(names))
+    for name in names:
+        entry = bytes(24) + struct.pack(">I", 0o100644) + bytes(32)
+        entry += struct.pack(">H", min(len(name), 0xFFF)) + name
+        made += entry + bytes(8 - len(entry) % 8)
+    return made + bytes(20)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../outside",
+        "../../outside",
+        "lib/../../outside",
+        "{}/outside",
+        "./train.py",
+        "lib//b.py",
+        "out/x",
+    ],
+)
+def test_an_index_names_nothing_outside(name, tmp_path):
+    folder = a_repository(tmp_path / "a/in")
+    write(tmp_path, "a/outside", "outside", "x")
+    (folder / "out").symlink_to(tmp_path)
+    (folder / ".git/index").write_bytes(an_index(os.fsencode(name.format(tmp_path)), b"train.py"))
+    try:
+        found = find_files(folder, print)
+    except Problem:
+        return  # git takes no such index
+    assert found == [".gitignore", "deep/x/c.py", "lib/b.py", "out", "train.py"]
+
+
+def test_an_index_that_is_cut_off_anywhere_is_a_line_or_harmless(tmp_path):
+    folder = a_repository(tmp_path)
+    whole = (folder / ".git/index").read_bytes()
+    for end in range(0, len(whole), 7):
+        (folder / ".git/index").write_bytes(whole[:end])
+        try:
+            found = find_files(folder, print)
+        except Problem as refused:
+            assert str(folder) in str(refused)
+            continue
+        if any(name.endswith("/") for name in found):  # to git, half an entry is a repository
+            with pytest.raises(Problem, match="/' is a git repository"):
+                pack(folder, found, [])
+        else:
+            assert found == [".gitignore", "deep/x/c.py", "lib/b.py", "train.py"]
+
+
+def a_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def no_end(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def a_loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def a_long_pointer(path: Path) -> None:
+    path.write_text(f"gitdir: {'x' * 4096}\n")
+
+
+def zeros(path: Path) -> None:
+    path.write_bytes(bytes(4096))
+
+
+@pytest.mark.parametrize("make", [a_pipe, no_end, a_loop, a_long_pointer, zeros, Path.mkdir])
+@pytest.mark.parametrize("name", [".git", ".git/index", ".git/info/exclude", ".git/commondir"])
+def test_odd_things_in_place_of_a_repository_are_a_line_or_harmless(make, name, tmp_path):
+    folder = a_repository(tmp_path / "in")
+    place = folder / name
+    if name == ".git":
+        shutil.rmtree(place)
+    place.parent.mkdir(exist_ok=True)
+    place.unlink(missing_ok=True)
+    make(place)
+    began = time.monotonic()
+    try:
+        assert {*SENT} <= {*find_files(folder, print)}
+    except Problem as refused:
+        assert len(str(refused)) < 6000
+    assert time.monotonic() - began < 60
+
+
+def test_a_git_that_does_not_end_is_a_line(tmp_path, monkeypatch):
+    folder = a_repository(tmp_path)
+    (folder / "lib/.gitignore").unlink(missing_ok=True)
+    os.mkfifo(folder / "lib/.gitignore")
+    monkeypatch.setattr("pdj.code.git.SECONDS", 1.0)
+    with pytest.raises(Problem, match=r"git: .*timed out"):
+        find_files(folder, print)
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["git", "no git"])
+def test_names_of_every_kind_arrive_as_they_are_or_are_refused(kept, tmp_path):
+    folder = a_repository(tmp_path / "in") if kept else tmp_path / "in"
+    forms = [unicodedata.normalize(form, "é가Å") for form in ("NFC", "NFD")]
+    write(folder, *forms, "a b", "-rf", "--config=x", "$(touch x)", "*", "x" * 255)
+    os.link(folder / "a b", folder / "hard")
+    found = find_files(folder, print)
+    assert {*forms, "a b", "-rf", "--config=x", "$(touch x)", "*", "x" * 255, "hard"} <= {*found}
+    assert pack(folder, found, []).sizes.keys() == {*found}
+    write(folder, "/".join("d" * (MAX_DEPTH + 1)) + "/x")
+    with pytest.raises(Problem, match=f"more than {MAX_DEPTH} folders"):
+        find_files(folder, print)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
+@pytest.mark.parametrize("kept", [True, False], ids=["git", "no git"])
+def test_devices_and_links_out_are_refused(kept, tmp_path):
+    folder = a_repository(tmp_path / "in") if kept else write(tmp_path / "in", "train.py")
+    for name, make in {
+        "null": lambda path: os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 3)),
+        "up": lambda path: path.symlink_to("../.."),
+        "root": lambda path: path.symlink_to("/etc/passwd"),
+    }.items():
+        make(folder / name)
+        try:
+            names = find_files(folder, print)
+            if name in names:  # git leaves devices out
+                with pytest.raises(Problem, match=name):
+                    pack(folder, names, [])
+        finally:
+            (folder / name).unlink()
+
+
+SECRETS = (
+    ".netrc", "_netrc", "a/.git-credentials", ".pypirc", ".npmrc", ".aws/config", ".kube/config",
+    ".docker/config.json", "tls.key", "TLS.KEY", "store.p12", "x.pfx", "x.jks", "id_rsa",
+    "id_ed25519", "id_rsa_work", "id_rsa.bak", "key.pem~", ".env", "a/.env.local", ".envrc",
+    "prod.env", ".ssh/config", ".gnupg/x", ".pgpass", "kubeconfig", "admin.kubeconfig",
+    "credentials.json", ".cargo/credentials.toml", ".streamlit/secrets.toml", "passwords.txt",
+    "service-account.json", "token", ".vault-token", ".htpasswd", ".config/gcloud/x", ".ＡＷＳ/x",
+    "api_key.txt", "accessKeys.csv",
+)  # fmt: skip
+ALIKE = (
+    "id_card.py", "id_map.json", "id_rsa.pub", "id_rsa_loader.py", "keyboard.py", "key.py",
+    "keys.csv", "tls.key.md", ".env.example", ".environment", "environment.yml", "kube/config",
+    "docker/config.json", ".docker/Dockerfile", ".dockerignore", ".gitattributes", ".github/x.yml",
+    "netrc.py", ".npmignore", "p12.py", "tokenizer.json", "tokens.txt", "special_tokens_map.json",
+    "secrets.py", "credentials/a.py", "secret_garden.txt", "password_reset.py", "token/x.py",
+    "keystore.py", "aws/config", "gym.env.py",
+)  # fmt: skip
+
+
+def test_every_secrets_name_is_refused_where_git_lists_it(tmp_path):
+    folder = write(tmp_path, "train.py", *SECRETS)
+    git(folder, "init")
+    with pytest.raises(Problem, match=f" and {len(SECRETS) - 5} more: may be a secret"):
+        find_files(folder, print)
+    includes = [parse_pattern(each, "include") for each in SECRETS]
+    assert find_files(folder, print, includes) == sorted(["train.py", *SECRETS])
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secrets_name_is_refused_and_can_be_sent_on_purpose(name, tmp_path):
+    folder = write(tmp_path, "train.py", name)
+    with pytest.raises(Problem, match="never sent unasked") as refused:
+        find_files(folder, print)
+    assert "--include" in refused.value.for_shell
+    assert "include=[" in refused.value.by_argument
+    with pytest.raises(Problem, match="never sent unasked"):
+        find_files(folder, print, [parse_pattern("*", "include")])
+    assert find_files(folder, print, [parse_pattern(name, "include")]) == sorted(["train.py", name])
+
+
+def test_names_that_only_look_alike_are_sent(tmp_path):
+    assert find_files(write(tmp_path, *ALIKE), print) == sorted(ALIKE)
+
+
+def test_long_names_are_judged_soon(tmp_path):
+    began = time.process_time()
+    for letter in ("a/", "-secret", ".env", "id_rsa-", "~", ".bak"):
+        for _ in range(50):
+            is_secret(letter * (4096 // len(letter)))
+    assert time.process_time() - began < 5
+
+
+PASSWORDS = (
+    "https://u:p@h/s", "https://tok@h/", "git+https://x:tok@example.com/a/b@v1", "HTTPS://u:p@h",
+    "a @ https://u:p@ss@h/x.whl", "https://TOKEN:@h/", "https://me:pa/ss@h/", "https://me:12#x@h",
+    "https://h/simple?private_token=x", "git+ssh://git:pw@h/x", "https://u@corp.com:pw@h/s",
+    "https://${USER}:pw@h", "https://me:${A}x@h",
+)  # fmt: skip
+NONE = (
+    "https://h/s", "git+ssh://git@h/a/b.git@v1", "git+https://h/a/b@v1", "git+https://h:8443/a@v1",
+    "https://${U}:${P}@h/", "https://me:$(PIP_P)@h/", "https://${T}@h", "https://[::1]:80/a@b",
+    "git+https://git@h/x", "a==1 # me@corp.com", "https://h/x.whl#sha256=abc&egg=b", "git@h:a/b",
+    "https://h/s?token=${T}", "ssh://h:22/x@y",
+)  # fmt: skip
+OPTIONS = ("{}", "--index-url {}", "--extra-index-url={}", "-f {}", "-i {}", "# {}")
+
+
+def a_parcel(folder: Path, requirements: str, index: str = "", more: str = "") -> Parcel:
+    write(folder, "train.py", "more/deep.txt", "more/r.txt")
+    (folder / "r.txt").write_text(requirements)
+    (folder / "more/deep.txt").write_text(f"-c r.txt\n{more}\n")
+    return Parcel(folder, folder / "r.txt", index)
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("url", PASSWORDS)
+def test_a_password_in_a_url_is_refused_and_not_repeated(url, option, tmp_path):
+    for parcel in (
+        a_parcel(tmp_path, option.format(url)),
+        a_parcel(tmp_path, f"-i \\\n{url[:12]}\\\n{url[12:]}"),
+        a_parcel(tmp_path, "a", url),
+        a_parcel(tmp_path, "a\n-r more/deep.txt\n", more=option.format(url)),
+        Parcel(tmp_path, [option.format(url)]),
+    ):
+        with pytest.raises(Problem, match="has a password") as refused:
+            parcel.pack()
+        assert url not in refused.value.for_shell
+
+
+@pytest.mark.parametrize("url", NONE)
+def test_a_url_without_a_password_is_sent(url, tmp_path):
+    for option in OPTIONS:
+        assert a_parcel(tmp_path, option.format(url), more=url).pack()
+    if url.startswith("https"):
+        assert a_parcel(tmp_path, "-r more/deep.txt", url, url).pack()
+
+
+def test_long_requirements_are_judged_soon(tmp_path):
+    began = time.process_time()
+    for part in ("a", "://", "://x:", "&token", "?", "-r r.txt\n", "\\\n"):
+        a_parcel(tmp_path, part * (200_000 // len(part))).pack()
+    assert time.process_time() - began < 20
