@@ -5,6 +5,7 @@
 begin with `#`. `!` and `**` are not supported.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -13,6 +14,7 @@ from pathlib import Path
 from pdj.errors import Problem
 
 FILE = ".pdjignore"
+MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,13 @@ def parse_pattern(text: str, where: str) -> Pattern:
 
 def read_patterns(folder: Path) -> list[Pattern]:
     """The patterns of the folder's `.pdjignore`; empty if there is no such file."""
+    file = folder / FILE
     try:
-        lines = (folder / FILE).read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return []
+        if not os.path.lexists(file):
+            return []
+        if not file.is_file() or file.stat().st_size > MAX_BYTES:
+            raise Problem(f"{FILE} is not a file of at most {MAX_BYTES >> 20} MiB")
+        lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
         raise Problem(f"cannot read {FILE}: {error}") from error
     stripped = ((number, line.strip()) for number, line in enumerate(lines, 1))

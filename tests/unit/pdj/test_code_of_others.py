@@ -173,17 +173,19 @@ def test_what_leads_out_or_has_no_place_is_not_extracted(plain, tmp_path):
 
 
 MEASURE = """
-import json, resource, sys, time
+import json, re, sys, time
+from pathlib import Path
 from pdj.commands.code import describe
 from pdj.errors import Problem
 config_map = json.load(sys.stdin)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def peak():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+before = peak()
 try:
     describe(config_map)
 except Problem:
     pass
-after = resource.getrusage(resource.RUSAGE_SELF)
-print(after.ru_maxrss - before, after.ru_utime + after.ru_stime)
+print(peak() - before, time.process_time())
 """
 LARGE = {
     **{name: PLAIN[name] for name in ("a sparse map", "global headers", "headers")},

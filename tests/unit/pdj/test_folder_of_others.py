@@ -327,7 +327,9 @@ def zeros(path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [a_pipe, no_end, a_loop, a_long_pointer, zeros, Path.mkdir])
-@pytest.mark.parametrize("name", [".git", ".git/index", ".git/info/exclude", ".git/commondir"])
+@pytest.mark.parametrize(
+    "name", [".git", ".git/index", ".git/info/exclude", ".git/commondir", ".pdjignore"]
+)
 def test_odd_things_in_place_of_a_repository_are_a_line_or_harmless(make, name, tmp_path):
     folder = a_repository(tmp_path / "in")
     place = folder / name
