@@ -28,6 +28,8 @@ from localcluster.node.stream.forward import Forward
 LOGS = re.compile(r"/containerLogs/(?P<namespace>[^/]+)/(?P<pod>[^/]+)/(?P<container>[^/]+)")
 EXEC = re.compile(r"/exec/(?P<namespace>[^/]+)/(?P<pod>[^/]+)/(?P<container>[^/]+)")
 FORWARD = re.compile(r"/portForward/(?P<namespace>[^/]+)/(?P<pod>[^/]+)")
+MAX_CLIENTS = 512
+"""The most connections at once, each of which has a thread; further ones are closed."""
 SERVED = b"this node serves logs, exec and port-forward only"
 WEBSOCKET_ONLY = b"this node serves exec and port-forward by WebSocket only"
 
@@ -45,6 +47,7 @@ class KubeletServer(ThreadingHTTPServer):
     def __init__(self, address: str, folder: Path, client_authority: str | None) -> None:
         super().__init__((address, 0), _Handler)
         self._tls = _tls_context(address, folder, client_authority)
+        self._places = threading.BoundedSemaphore(MAX_CLIENTS)
 
     def start(self, pods: PodManager, runtime: Runtime) -> None:
         """Start serving these pods in a thread."""
@@ -57,6 +60,20 @@ class KubeletServer(ThreadingHTTPServer):
         plain, address = self.socket.accept()
         wrapped = self._tls.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
         return wrapped, address
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve the connection in a thread of its own, if there is room for one more."""
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve the connection, and make room for another."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore an error in a request: usually the client has disconnected."""

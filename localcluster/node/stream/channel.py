@@ -14,6 +14,8 @@ from wsproto import ConnectionType, WSConnection, events
 from wsproto.frame_protocol import CloseReason
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
+MAX_MESSAGE_BYTES = 1 << 20
+"""A longer message, in however many fragments, closes the connection; kubectl sends 32 KiB."""
 PIECE_BYTES = 65536  # more than a TLS record: a read leaves no data behind that poll cannot see
 
 
@@ -54,6 +56,9 @@ class Channel:
                         self._send(event.response())
                     elif isinstance(event, events.BytesMessage):
                         message += event.data
+                        if len(message) > MAX_MESSAGE_BYTES:
+                            self._send(events.CloseConnection(CloseReason.MESSAGE_TOO_BIG))
+                            return
                         if event.message_finished:
                             yield bytes(message)
                             message.clear()

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from localcluster.node.stream import spdy
 from localcluster.node.stream.channel import PIECE_BYTES, Channel
 
+MAX_CONNECTIONS = 64
+"""The most connections of one client, each of which has a thread; further ones are refused."""
 SUBPROTOCOLS = ("SPDY/3.1+portforward.k8s.io",)
 
 
@@ -57,9 +59,14 @@ class Forward:
     def _open(self, frame: spdy.Frame) -> None:
         request, port = frame.headers["requestid"], frame.headers["port"]
         if frame.headers["streamtype"] == "error":  # the first of the connection's two
-            self._errors[request] = frame.stream
+            if len(self._errors) + len(self._connections) < MAX_CONNECTIONS:
+                self._errors[request] = frame.stream
             return
-        errors = self._errors.pop(request)
+        errors = self._errors.pop(request, None)
+        if errors is None or frame.stream in self._connections:  # no room, or opened twice
+            refusal = frame.stream.to_bytes(4) + spdy.REFUSED.to_bytes(4)
+            self._channel.send(spdy.control(spdy.RESET, refusal))
+            return
         try:
             there = self._connections[frame.stream] = self._connect(int(port))
         except OSError as error:

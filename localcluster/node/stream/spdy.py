@@ -13,6 +13,10 @@ DATA, SYN_STREAM, SYN_REPLY, RESET, PING = 0, 1, 2, 3, 6
 CONTROL = 0x8003 << 16
 FIN = 1
 HEADER_BYTES = 8
+REFUSED = 3
+"""The status of a RESET: the stream was not opened."""
+MAX_FRAME_BYTES = 1 << 20
+"""The most bytes of a frame; kubectl sends 32 KiB."""
 MAX_BLOCK_BYTES = 65536
 """The most bytes of one stream's headers; a few hundred are usual."""
 NAMES = (
@@ -62,11 +66,16 @@ class Spdy:
         self._deflate = zlib.compressobj(zdict=DICTIONARY)
 
     def receive(self, data: bytes) -> Iterator[Frame]:
-        """Yield the frames that these bytes complete; keep the rest for the next call."""
+        """Yield the frames that these bytes complete; keep the rest for the next call.
+
+        Raises ValueError if a frame or its headers are too long.
+        """
         self._left += data
         while len(self._left) >= HEADER_BYTES:
             word, length = struct.unpack_from(">II", self._left)
             end = HEADER_BYTES + (length & 0xFFFFFF)
+            if end > MAX_FRAME_BYTES:
+                raise ValueError(f"a frame of more than {MAX_FRAME_BYTES >> 10} KiB")
             if len(self._left) < end:
                 return
             body = bytes(self._left[HEADER_BYTES:end])

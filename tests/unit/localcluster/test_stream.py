@@ -11,10 +11,20 @@ from typing import Any
 
 import pytest
 from wsproto import ConnectionType, WSConnection
-from wsproto.events import AcceptConnection, BytesMessage, Ping, Pong, RejectConnection, Request
+from wsproto.events import (
+    AcceptConnection,
+    BytesMessage,
+    CloseConnection,
+    Ping,
+    Pong,
+    RejectConnection,
+    Request,
+)
 
+from localcluster.machine import clock
+from localcluster.node import server
 from localcluster.node.stream import forward, spdy
-from localcluster.node.stream.channel import Channel
+from localcluster.node.stream.channel import MAX_MESSAGE_BYTES, PIECE_BYTES, Channel
 from localcluster.node.stream.exec import Exec
 from localcluster.node.stream.forward import Forward
 from tests.live import patience
@@ -87,6 +97,24 @@ def test_the_parts_of_a_message_are_one():
         assert [next(messages), next(messages)] == [b"one message", b"another"]
 
 
+def test_fragments_without_end_close_the_connection():
+    with connected("new") as (client, channel):
+        piece = bytes(PIECE_BYTES)
+        sent = threading.Thread(target=_send_parts, args=(client, piece))
+        sent.start()
+        assert [*channel.messages()] == []
+        assert isinstance(client.receive(), CloseConnection)
+        client.socket.shutdown(socket.SHUT_RDWR)
+        sent.join(SECONDS)
+        assert not sent.is_alive()
+
+
+def _send_parts(client: Client, piece: bytes) -> None:
+    with contextlib.suppress(OSError):
+        for _ in range(2 * MAX_MESSAGE_BYTES // len(piece)):
+            client.send(BytesMessage(piece, message_finished=False))
+
+
 def test_a_ping_is_answered():
     with connected("new") as (client, channel):
         client.send(Ping(b"there?"))
@@ -142,6 +170,12 @@ def test_headers_that_grow_without_end_are_refused():
         list(spdy.Spdy().receive(spdy.control(spdy.SYN_STREAM, bytes(10) + block)))
 
 
+def test_a_frame_without_end_is_refused():
+    header = struct.pack(">II", 1, spdy.MAX_FRAME_BYTES)
+    with pytest.raises(ValueError, match="a frame of more than"):
+        list(spdy.Spdy().receive(header))
+
+
 class Kubectl:
     """The client's side of port-forward, over a channel."""
 
@@ -154,9 +188,9 @@ class Kubectl:
     def send(self, frame: bytes) -> None:
         self.client.send(BytesMessage(frame))
 
-    def open(self, stream: int, kind: str, port: int) -> None:
+    def open(self, stream: int, kind: str, port: int, request: int = 0) -> None:
         """Open a stream, and see it accepted."""
-        pairs = [("Streamtype", kind), ("Port", str(port)), ("Requestid", "0")]
+        pairs = [("Streamtype", kind), ("Port", str(port)), ("Requestid", str(request))]
         words = [each.encode() for name, value in pairs for each in (name.lower(), value)]
         plain = struct.pack(">I", len(pairs)) + b"".join(len(w).to_bytes(4) + w for w in words)
         block = self._deflate.compress(plain) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
@@ -206,6 +240,66 @@ def test_a_stream_that_is_reset_leaves_the_pod(kubectl):
             connection.settimeout(patience.SECONDS)
             kubectl.send(spdy.control(spdy.RESET, struct.pack(">II", 3, 5)))
             assert connection.recv(1) == b""
+
+
+@pytest.mark.parametrize("has_data", [True, False])
+def test_connections_of_a_client_beyond_the_most_are_refused(kubectl, has_data):
+    """Also where only streams of errors were opened, for connections that never come."""
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as pod:
+        port = pod.getsockname()[1]
+        for request in range(forward.MAX_CONNECTIONS):
+            kubectl.open(4 * request + 1, "error", port, request)
+            if has_data:
+                kubectl.open(4 * request + 3, "data", port, request)
+        kubectl.open(1001, "error", port, 999)
+        kubectl.open(1003, "data", port, 999)
+        word, _, body = kubectl.receive()
+        assert word == 0x8003 << 16 | spdy.RESET
+        assert struct.unpack(">II", body) == (1003, spdy.REFUSED)
+        assert len(_forward_threads()) <= forward.MAX_CONNECTIONS
+
+
+def test_stream_that_is_opened_twice_has_one_connection(kubectl):
+    with socket.create_server(("127.0.0.1", 0)) as pod:
+        port = pod.getsockname()[1]
+        for request in range(3):
+            kubectl.open(4 * request + 1, "error", port, request)
+            kubectl.open(3, "data", port, request)
+            if request:
+                assert kubectl.receive()[0] == 0x8003 << 16 | spdy.RESET
+        assert len(_forward_threads()) == 1
+
+
+def _forward_threads() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == "forward"]
+
+
+def test_clients_beyond_the_most_are_closed(monkeypatch, tmp_path):
+    monkeypatch.setattr(server, "MAX_CLIENTS", 2)
+    node = server.KubeletServer("127.0.0.1", tmp_path, None)
+    threading.Thread(target=node.serve_forever, daemon=True).start()
+    try:
+        with contextlib.ExitStack() as stack:
+
+            def connect() -> socket.socket:
+                address = ("127.0.0.1", node.server_port)
+                return stack.enter_context(socket.create_connection(address, SECONDS))
+
+            first, _ = connect(), connect()
+            assert connect().recv(1) == b"", "closed"
+            first.close()
+            assert clock.wait_until(lambda: _is_kept(connect()), SECONDS)
+    finally:
+        node.shutdown()
+        node.server_close()
+
+
+def _is_kept(connection: socket.socket) -> bool:
+    connection.settimeout(0.5)
+    try:
+        return bool(connection.recv(1))
+    except TimeoutError:
+        return True
 
 
 def test_a_ping_of_spdy_comes_back(kubectl):
