@@ -7,9 +7,9 @@ is used only while its pod still has the same UID. No exception ends the loop.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from api.constants import LABEL_ATTEMPT, STALLS, Reason, Role
 from api.job import pod_name
@@ -32,7 +32,7 @@ from kube.errors import ApiError, Forbidden, Throttled, TooLarge, Transient, Unr
 from kube.logs import read_tail
 from reconcile.model.plan import EmitEvent
 from reconcile.model.stall import find_stall
-from reconcile.model.training import READ_PHASES, Tail
+from reconcile.model.training import READ_PHASES
 from reconcile.words.progress import Line, read_lines
 
 THREADS = 4
@@ -191,6 +191,8 @@ class LogReader:
     def _visit(self, target: Target) -> float:
         """Read a pod's log, unless reads of its node pause; returns the seconds until the next."""
         followed, policy = target.log, target.policy
+        if followed.next_tail is not None and self._read_tail(target, followed.next_tail):
+            return 0.0
         if rest := self.nodes.seconds(target.node):
             followed.fail()
             return rest
@@ -212,8 +214,8 @@ class LogReader:
         reading = followed.take(log, at, now, self._broken_at)
         stall = find_stall(policy, reading, now) if policy else None
         if stall is Reason.NO_OUTPUT and not reading.tails:
-            reading = replace(reading, tails=tuple(self._read_tails(target)))
-            followed.reading = reading
+            followed.begin_tails()
+            return 0.0
         # If another pod has the name now, this was perhaps its log; passes ignore the reading.
         self.memory.note_training(target.owner.key, target.owner.uid, followed.pod_uid, reading)
         if followed.is_telling or stall or target.is_stalled:
@@ -253,16 +255,24 @@ class LogReader:
         message = f"progress and stalls are unknown, since the log is not read: {why}"
         self.record(job, EmitEvent("Warning", Reason.LOG_NOT_READ, message))
 
-    def _read_tails(self, target: Target) -> Iterator[Tail]:
-        """The last lines of workers 0 to 15: their times show which worker fell silent first."""
-        for index in range(MAX_TAILS):
+    def _read_tail(self, target: Target, first: int) -> bool:
+        """Read the last line of the next of workers 0 to 15; False if there is none any more.
+
+        Their times show which worker fell silent first. Each is a turn of its namespace: a tenant
+        whose jobs stall again and again takes no other's reads.
+        """
+        for index in range(first, MAX_TAILS):
             name = pod_name(target.owner.key.name, Role.WORKER, index)
             pod = self._pod(target.owner, target.log.attempt, name)
             if pod is None:
                 continue
             lines: list[Line] = []
-            if not (self._stopped.is_set() or self.nodes.seconds(pod["spec"].get("nodeName", ""))):
+            if not self.nodes.seconds(pod["spec"].get("nodeName", "")):
                 self.clock.wait(self._stopped, self.pace.reserve())
                 with suppress(ApiError):
                     lines = read_lines(self._get(target, index, 1))
-            yield (name, lines[-1].time, lines[-1].text) if lines else (name, None, "")
+            tail = (name, lines[-1].time, lines[-1].text) if lines else (name, None, "")
+            target.log.add_tail(index, tail)
+            return True
+        target.log.end_tails()
+        return False

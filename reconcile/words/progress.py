@@ -150,14 +150,16 @@ class ProgressReader:
         """The progress after these lines, which must follow those that were read before."""
         last = self.progress.last_output_time
         form_of = cache(_form_of)  # most lines of a log have one form
-        for line in list(lines)[-MAX_LINES:]:
-            for text in clean(line.text):
-                self._read_text(line.time, text, form_of)
-                last = line.time
+        texts = (
+            (line.time, text) for line in list(lines)[-MAX_LINES:] for text in clean(line.text)
+        )
+        for time, text in list(texts)[-MAX_LINES:]:  # a line can quote many
+            self._read_text(time, text, form_of)
+            last = time
         # Only the latest numbers are searched for: the search takes most of the time.
-        texts = self._texts[: -NUMBER_LINES - 1 : -1]
-        metrics = next(filter(None, map(_metrics, map(_pairs, texts))), None)
-        rate = next(filter(None, map(_rate, texts)), None)
+        shown = self._texts[: -NUMBER_LINES - 1 : -1]
+        metrics = next(filter(None, map(_metrics, map(_pairs, shown))), None)
+        rate = next(filter(None, map(_rate, shown)), None)
         self._texts.clear()
         self.progress = _with_known(
             self.progress, last_output_time=last, metrics=metrics, samples_per_second=rate
@@ -182,7 +184,8 @@ class ProgressReader:
         elif saving := tools.SAVING.search(text):
             self._saving = Checkpoint(int(saving["step"]), _shown_path(saving["path"]), time)
         else:
-            shown = tools.in_english(text.replace("\t", " "))
+            # A word takes more characters in English.
+            shown = tools.in_english(text.replace("\t", " "))[-MAX_LINE_CHARACTERS:]
             lowered = shown.lower()
             form = form_of(lowered.translate(_ZEROS))
             if form.is_evaluating is not None:

@@ -43,9 +43,12 @@ def _pattern(words: str, expression: str, is_per_epoch: bool = False, needs: str
 
 
 _EPOCH = (
-    r"\b(?:epoch|pass)(?:_id|\(train\))?['\"]?[ :=]{0,8}['\"\[]? {0,8}<epoch>(?: ?/ ?<epochs>)? ?"
+    r"\b(?:epoch|pass)(?:_id|\(train\))?['\"]?+[ :=]{0,8}+['\"\[]?+ {0,8}+"
+    r"<epoch>(?: ?/ ?<epochs>)? ?"
 )
-_IS = r"(?=['\" :=\[])['\"]?[ :=]{0,3} {0,8}['\"\[#]? {0,8}"
+_IS = r"(?=['\" :=\[])['\"]?+[ :=]{0,3}+ {0,8}+['\"\[#]?+ {0,8}+"
+"""What stands between a name and its number. Nothing of it is a digit, so nothing is given back:
+trying each share of a run of spaces would cost sixty times its length."""
 _OF = r"(?: ?(?:/|of) {0,8}<total>)?"
 _BAR = r"%\|[^|]{0,300}\| {0,8}<step>/<total> \["
 STEP_PATTERNS = {
@@ -152,6 +155,10 @@ _ENGLISH = dict(
 )
 
 
+MAX_WORDS = 20
+"""The most Chinese words that are translated in a line; a tool's line has fewer."""
+
+
 def in_english(line: str) -> str:
     """The line with its Chinese words for steps, losses and the like replaced by English ones."""
 
@@ -161,4 +168,4 @@ def in_english(line: str) -> str:
 
     if line.isascii() or not any(character in line for character in "轮步批迭损："):
         return line
-    return _CHINESE.sub(translate, line.replace("：", ":").replace("，", ","))
+    return _CHINESE.sub(translate, line.replace("：", ":").replace("，", ","), MAX_WORDS)

@@ -359,3 +359,21 @@ def test_the_tails_of_workers_are_read_once_where_a_stall_is_suspected(cluster):
     assert time is not None
     asked = [query["tailLines"] for _, _, query in cluster.asked]
     assert asked.count(1) == 1
+
+
+def test_the_tails_of_a_stall_come_out_of_the_share_of_its_namespace(cluster):
+    """A job that falls silent for as long as it takes, speaks, and falls silent again."""
+    key = cluster.add("loud", "a")
+    job = cluster.watch_for_stalls(key)
+    for index in range(1, 16):
+        pod = a_pod(job, index=index).bound("node-1").running().build()
+        put(cluster.store, POD, pod)
+    for number in range(200):
+        cluster.add(f"other-{number}", "b")
+    cluster.run(400)
+    names = [name.partition("-")[0] for _, name, _ in cluster.asked]
+    of_tails = [at for at, (_, _, query) in enumerate(cluster.asked) if query["tailLines"] == 1]
+    assert len(of_tails) == 16
+    runs = [len(list(run)) for name, run in itertools.groupby(names) if name == "loud"]
+    assert max(runs) == 1, "reads of one namespace in a row, while another waits"
+    assert len(cluster.reading(key).tails) == 16

@@ -5,7 +5,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from reconcile.words.progress import Checkpoint, Line, Progress, ProgressReader, read_lines
+from reconcile.words import progress
+from reconcile.words.progress import (
+    MAX_LINE_CHARACTERS,
+    MAX_LINES,
+    Checkpoint,
+    Line,
+    Progress,
+    ProgressReader,
+    read_lines,
+)
 from reconcile.words.step_patterns import STEP_PATTERNS
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -331,7 +340,27 @@ HOSTILE = {
     "both": "step epoch 1/",
     "files": ".json: 9%|b/s|",
     "escapes": "\x1b[",
+    "padded": "step         ",
+    "chinese": "迭代 ",
+    "chinese epochs": "第1轮",
+    "quoted": r"\n  File ",
 }
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_gives_the_patterns_no_more_than_was_read(monkeypatch, piece):
+    """Words that grow as they are translated, and lines that quote many."""
+    given: list[int] = []
+    form_of = progress._form_of
+
+    def count(line: str) -> progress._Form:
+        given.append(len(line))
+        return form_of(line)
+
+    monkeypatch.setattr(progress, "_form_of", count)
+    read_progress([Line(START, f"{piece * 500}"[:499] + chr(97 + i)) for i in range(MAX_LINES)])
+    assert len(given) <= MAX_LINES
+    assert sum(given) <= MAX_LINES * MAX_LINE_CHARACTERS
 
 
 @pytest.mark.parametrize("year", ["0001", "9999"])
