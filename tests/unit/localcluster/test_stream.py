@@ -105,7 +105,7 @@ def test_fragments_without_end_close_the_connection():
         assert [*channel.messages()] == []
         assert isinstance(client.receive(), CloseConnection)
         client.socket.shutdown(socket.SHUT_RDWR)
-        sent.join(SECONDS)
+        sent.join(patience.SECONDS)
         assert not sent.is_alive()
 
 
@@ -283,12 +283,12 @@ def test_clients_beyond_the_most_are_closed(monkeypatch, tmp_path):
 
             def connect() -> socket.socket:
                 address = ("127.0.0.1", node.server_port)
-                return stack.enter_context(socket.create_connection(address, SECONDS))
+                return stack.enter_context(socket.create_connection(address, patience.SECONDS))
 
             first, _ = connect(), connect()
             assert connect().recv(1) == b"", "closed"
             first.close()
-            assert clock.wait_until(lambda: _is_kept(connect()), SECONDS)
+            assert clock.wait_until(lambda: _is_kept(connect()), patience.SECONDS)
     finally:
         node.shutdown()
         node.server_close()

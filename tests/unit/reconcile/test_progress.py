@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from string import ascii_letters
 
 import pytest
 
@@ -358,7 +359,9 @@ def test_hostile_text_gives_the_patterns_no_more_than_was_read(monkeypatch, piec
         return form_of(line)
 
     monkeypatch.setattr(progress, "_form_of", count)
-    read_progress([Line(START, f"{piece * 500}"[:499] + chr(97 + i)) for i in range(MAX_LINES)])
+    pieces = [f"{piece}{ascii_letters[i % 52]}{ascii_letters[i // 52 % 52]}" for i in range(2000)]
+    texts = ["".join(pieces[50 * i :])[:MAX_LINE_CHARACTERS] for i in range(MAX_LINES)]
+    read_progress([Line(START, text) for text in texts])
     assert len(given) <= MAX_LINES
     assert sum(given) <= MAX_LINES * MAX_LINE_CHARACTERS
 
