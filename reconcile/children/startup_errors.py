@@ -26,7 +26,7 @@ from reconcile.model.hold import (
 from reconcile.model.move import Move, fail_with_record
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
-from reconcile.model.waits import PULL_BACKS_OFF, Wait, describe_wait, waits_of
+from reconcile.model.waits import NORMAL, PULL_BACKS_OFF, Wait, describe_wait, waits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def _as_reported(view: View, errors: Sequence[_Error]) -> _Error:
     first = next((each for each in next_due if each.pod.name == waiting.child), next_due[0])
     knows_why = waiting.child == first.pod.name and Wait("", waiting.state, "").is_image
     if first.wait.state == PULL_BACKS_OFF and knows_why:
-        return replace(first, wait=replace(first.wait, state=waiting.state), cause=waiting.cause)
+        return replace(first, wait=first.wait._replace(state=waiting.state), cause=waiting.cause)
     return first
 
 
@@ -94,9 +94,9 @@ def _next_step(error: _Error) -> str:
     if not wait.heals:
         what = f"submit again; this job fails at {until} ({error.flag})"
         return f"correct it and {what}" if wait.is_image else f"correct it {or_fails}"
-    if wait.is_pull:
+    if "Pull" in wait.state:
         return f"push the image or fix its pull secret {or_fails}"
-    if wait.lacks_object:
+    if wait.text.endswith("not found"):
         return f"create it {or_fails}"
     return f"its node tries again; if that does not help, the job fails at {until} ({error.flag})"
 
@@ -106,7 +106,7 @@ def _errors(view: View, pod: PodView) -> Iterator[_Error]:
     if pod.is_deleting or pod.state not in (PodState.PENDING, PodState.STARTING):
         return
     for wait in waits_of(pod.raw):
-        if wait.is_error and not is_about_config_map(view, wait.text):
+        if wait.state not in NORMAL and not is_about_config_map(view, wait.text):
             error = _Error(pod, wait, describe_wait(view, pod, wait), view.now)
             yield replace(error, due=_due(view, error))
 

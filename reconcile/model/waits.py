@@ -8,8 +8,7 @@ The states are those of kubelet 1.36 (`kuberuntime`, `images/types.go`) and cri-
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 from api.objects import Raw
 from api.trainer import trainer_name, waiting_states
@@ -21,14 +20,13 @@ from reconcile.words.hopeless import is_hopeless
 UNTRIED = frozenset({"", "ContainerCreating", "PodInitializing"})
 """The states of a container that the kubelet has not tried to start."""
 NORMAL = UNTRIED | {"CrashLoopBackOff"}
-"""With them, the container has run and will run again, or waits for others."""
+"""Any other state is an error: the kubelet has tried in vain to start the container."""
 PULL_BACKS_OFF = "ImagePullBackOff"
 _IMAGE = re.compile("Image|Pull|Registry|Signature")
 _HOPELESS_STATES = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 
 
-@dataclass(frozen=True)
-class Wait:
+class Wait(NamedTuple):
     """A container that waits: the kubelet's reason, `state`, and its message, `text`."""
 
     container: str
@@ -36,29 +34,14 @@ class Wait:
     text: str
 
     @property
-    def is_error(self) -> bool:
-        """Whether the kubelet has tried in vain to start the container."""
-        return self.state not in NORMAL
-
-    @property
     def is_image(self) -> bool:
         """Whether the node lacks the image."""
         return bool(_IMAGE.search(self.state))
 
     @property
-    def is_pull(self) -> bool:
-        """Whether the node cannot get the image from its registry."""
-        return "Pull" in self.state
-
-    @cached_property
     def heals(self) -> bool:
         """Whether the kubelet can succeed later, with the pod as it is."""
         return self.state not in _HOPELESS_STATES and not is_hopeless(self.text)
-
-    @property
-    def lacks_object(self) -> bool:
-        """Whether an object that somebody can create is missing."""
-        return self.text.endswith("not found")
 
 
 def waits_of(pod: Raw) -> Iterator[Wait]:

@@ -28,7 +28,9 @@ def await_start(view: View) -> Hold | None:
     """Wait for pods that have no node yet, or whose containers have not started."""
     if view.all_run:
         return None
-    hold = _gated(view) or _unscheduled(view) or _overlooked(view) or _silent(view)
+    if said := explain_silent_nodes(view):
+        return Hold(Reason.NODE_LOST, *said, warns=True)
+    hold = _gated(view) or _unscheduled(view) or _overlooked(view)
     hold = hold or _waiting(view) or _without_address(view)
     if hold is not None:
         return hold
@@ -44,12 +46,6 @@ def _explain_start(view: View) -> str:
     total = view.job.spec.total_replicas
     who, until = ("the pod shows", "it has") if total == 1 else ("pods show", f"all {total} have")
     return f"{who} CreateContainerConfigError until {until} an address; this is expected"
-
-
-def _silent(view: View) -> Hold | None:
-    """A hold if the node of a pod does not answer."""
-    said = explain_silent_nodes(view)
-    return Hold(Reason.NODE_LOST, *said, warns=True) if said else None
 
 
 def explain_silent_nodes(view: View) -> tuple[str, str] | None:
@@ -92,24 +88,21 @@ def _without_address(view: View) -> Hold | None:
     late = [pod for pod, left in _lacking_address(view) if left <= 0]
     if not late:
         return None
-    pod = late[0]
+    pod, more = late[0], and_more(len(late) - 1)
     volumes = view.job.spec.roles[pod.role].pod_spec.get("volumes") or () if pod.role else ()
-    names = [str(each.get("name")) for each in volumes if "emptyDir" not in each]
-    lacks = f"its network or a volume ({', '.join(names)})" if names else "its network"
+    names = ", ".join(str(each.get("name")) for each in volumes if "emptyDir" not in each)
+    lacks = f"its network or a volume ({names})" if names else "its network"
     cause = f"{pod.name} on {pod.node} still has no address: {lacks} is not ready"
-    more = and_more(len(late) - 1)
-    command = f"kubectl describe pod {pod.name} -n {view.job.namespace}"
-    cause = cause[:MAX_CAUSE_CHARACTERS]
-    return Hold(Reason.WAITING_FOR_PODS, cause, f"see why: {command}", more=more)
+    next_step = f"see why: kubectl describe pod {pod.name} -n {view.job.namespace}"
+    return Hold(Reason.WAITING_FOR_PODS, cause[:MAX_CAUSE_CHARACTERS], next_step, more=more)
 
 
 def _lacking_address(view: View) -> Iterator[tuple[PodView, float]]:
     """The pods that have a node and no address, and the seconds until they are named."""
     for pod in view.pods.values():
         if pod.is_live and pod.node and not pod.address:
-            condition = condition_of(pod.raw, "PodScheduled") or pod.raw["metadata"]
-            told = condition.get("lastTransitionTime") or condition.get("creationTimestamp")
-            since = moment_of(told) or view.job.created_at
+            scheduled = condition_of(pod.raw, "PodScheduled") or {}
+            since = moment_of(scheduled.get("lastTransitionTime")) or view.job.created_at
             yield pod, ADDRESS_SECONDS - (view.now - since).total_seconds()
 
 

@@ -107,7 +107,7 @@ READERS = {
     "reconcile/model/indexes.py: parse_indexes",  # a field, written as batch/v1 does
     "reconcile/status/placement.py: _make_room",  # the scheduler's words
     "reconcile/children/refusals.py: is_over_quota",  # the API server's
-    "reconcile/model/waits.py: lacks_object",  # the kubelet's
+    "reconcile/children/startup_errors.py: _next_step",  # the kubelet's
     "reconcile/build/rendezvous.py: is_about_config_map",  # the kubelet's
     "reconcile/build/rendezvous.py: has_stale_config_map",  # the kubelet's
     "reconcile/words/hopeless.py: is_hopeless",  # the kubelet's, the container runtime's
