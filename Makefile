@@ -23,10 +23,13 @@ $(STAMP): requirements/dev.txt
 		f"Python 3.11 is needed, {sys.executable} is {sys.version.split()[0]}: make PYTHON=...")'
 	@test ! -L $(VENV) || { echo "$(VENV) is a link to $$(readlink $(VENV)), whose packages are older than" \
 		"requirements/dev.txt: run make setup there, or remove the link"; exit 1; } >&2
-	@echo "setting up $(VENV) ..."
-	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
-	@touch $@
+	@exec 9< $<; flock --nonblock 9 || { echo "waiting for another make, which sets up $(VENV)"; flock 9; }; \
+	if [ $@ -nt $< ]; then exit 0; fi; \
+	echo "setting up $(VENV) (once, about a minute)"; \
+	trap 'echo "stopped; make setup begins it again" >&2; exit 130' INT; \
+	said=$$($(PYTHON) -m venv --clear $(VENV) 2>&1) || { echo "$$said" >&2; exit 1; }; \
+	{ $(BIN)/pip install --no-compile --disable-pip-version-check --require-hashes --requirement $< && touch $@; } | \
+		sed --unbuffered --quiet 's/^ *\(Downloading\|Using cached\|Installing\) \([^,:]*\).*/  \1 \2/p'; test -e $@
 
 .PHONY: setup
 setup: $(STAMP) ## Make .venv with the locked dependencies

@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -18,6 +19,7 @@ from localcluster.cluster.config import ClusterConfig
 from localcluster.commands import background, ownimages
 from localcluster.commands.run import run_files
 from localcluster.machine import clock
+from localcluster.machine.disk import explain
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.statefolder import DEFAULT_NAME
 
@@ -47,9 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_platform()
         code: int = options.command(options)
     except (LocalClusterError, ApiError, OSError) as error:
-        _tell(str(error))
+        _tell(explain(error))
         return 1
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # once more does not help
+        _tell("stopped; the next call goes on from here")
         return 130
     return code
 

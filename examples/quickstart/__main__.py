@@ -7,6 +7,7 @@ If the job fails or takes too long, the last log lines of its pods are printed.
 """
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from localcluster.build.images import ImageTable, check_servers, images_of
 from localcluster.build.training import training
 from localcluster.commands.manifests import create_objects
 from localcluster.commands.operator import install_operator, start_operator
+from localcluster.machine.disk import explain
 from localcluster.machine.errors import LocalClusterError
 
 JOB = Path(__file__).with_name("job.yaml")
@@ -47,11 +49,12 @@ def main() -> int:
         return 1
     try:
         return run(options.file or default_job(), options.timeout, options.images)
-    except LocalClusterError as error:
-        print(f"error: {error}", file=sys.stderr)
+    except (LocalClusterError, OSError) as error:
+        print(f"error: {explain(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("stopped; nothing is left running", file=sys.stderr)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # once more does not help
+        print("stopped; nothing is left running; make run goes on from here", file=sys.stderr)
         return 130
 
 

@@ -56,6 +56,7 @@ if gone := own.keys() - {name for name, _ in seen}:
 """
 """Uninstalls packages that no requirement needs. Arguments: the packages' folder, requirements."""
 UNREACHABLE = re.compile(r"Retrying .* after connection broken by '(\w+)")
+DOWNLOAD = re.compile(r"(?:Downloading|Using cached) (?:\S+/)?(\S+) (\([\d.]+ ?\w*B\))")
 NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 
 
@@ -143,9 +144,15 @@ def ensure_packages(name: str, requirements: Path, report: Report = print) -> li
 def ensure_installed(path: Path, recipe: Recipe, report: Report) -> Path:
     """Build an environment unless it exists; return its folder. Raises LocalClusterError."""
     if not (path / READY_MARK).exists():
-        with FileLock(path.parent / f"{path.name}.lock"):
+        lock = FileLock(path.parent / f"{path.name}.lock")
+        if not lock.acquire(wait=False):
+            report(f"waiting for process {lock.holder_pid()}, which installs {recipe.name}")
+            lock.acquire()
+        try:
             if not (path / READY_MARK).exists():
                 _make(path, recipe, report)
+        finally:
+            lock.release()
     os.utime(path)  # prune.py keeps folders that were used lately
     return path
 
@@ -188,7 +195,7 @@ def _install(path: Path, recipe: Recipe, report: Report) -> None:
     elif recipe.base is not None:
         (_site_packages(path) / BASE_FILE).write_text(_show(recipe.base))
     python = str(path / "bin" / "python")
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    pip = [python, "-m", "pip", "--disable-pip-version-check"]
     if former is not None and changed:
         _run([*pip, "uninstall", "--yes", *changed], recipe, report)
     _run([*pip, "install", *recipe.wanted], recipe, report)
@@ -254,9 +261,14 @@ def _take_programs(base: Path, own: Path) -> None:
 def _run(command: Sequence[str], recipe: Recipe, report: Report) -> None:
     # pip must use the temporary folder that `commands/host.py` sets, and removes at the end.
     environment = {**os.environ, "TMPDIR": tempfile.gettempdir()}
-    code, output = run_to_end(command, recipe.name, report, recipe.folder, environment)
+    code, output = run_to_end(command, recipe.name, report, recipe.folder, environment, _download)
     if code:
         raise LocalClusterError(_explain(recipe, output))
+
+
+def _download(line: str) -> str:
+    """The file and its size, from a line of pip's about a download; else nothing."""
+    return " ".join(match.groups()) if (match := DOWNLOAD.fullmatch(line)) else ""
 
 
 def _explain(recipe: Recipe, output: str) -> str:

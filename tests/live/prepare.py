@@ -3,12 +3,14 @@
 python -m tests.live.prepare
 """
 
+import signal
 import sys
 
 from benchmarks import simulator
 from localcluster.build.binaries import ensure_binaries
 from localcluster.build.environments import ensure_environment
 from localcluster.build.gobuild import ensure_built
+from localcluster.machine.disk import explain
 from localcluster.machine.errors import LocalClusterError
 from tests.live import browser, environments, gochecks, ownprogram
 
@@ -24,8 +26,11 @@ def main() -> str | None:
             gochecks.build(name)
         for missing in (environments.install(print), browser.install()):
             sys.stderr.write(f"{missing}\n" if missing else "")
-    except LocalClusterError as error:
-        return f"error: {error}"
+    except (LocalClusterError, OSError) as error:
+        return f"error: {explain(error)}"
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # once more does not help
+        return "stopped; make prepare goes on from here"
     return None
 
 

@@ -1,0 +1,45 @@
+"""Says in one line which disk is full, where an error comes from that."""
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+FULL = re.compile("No space left on device|Disk quota exceeded", re.IGNORECASE)
+"""The words of the C library, which Python, pip, Go and etcd repeat."""
+
+
+def explain(error: BaseException) -> str:
+    """The error's text; if a disk is full, which one, and what to do."""
+    text = str(error)
+    if not FULL.search(text):
+        return text
+    folder, variable = min(_written(os.environ), key=lambda one: _free_bytes(one[0]))
+    elsewhere = f", or set {variable} to a folder on another disk" if variable else ""
+    free = f"{_free_bytes(folder) / 1e6:,.0f} MB free"
+    return f"the disk of {folder} is full ({free}): make room there{elsewhere}, and do this again"
+
+
+def _written(environment: Mapping[str, str]) -> list[tuple[Path, str]]:
+    """The folders into which we, pip and Go write, each with the variable that names another."""
+    cache = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    modules = Path((environment.get("GOPATH") or str(Path.home() / "go")).split(os.pathsep)[0])
+    usual = {
+        "XDG_CACHE_HOME": cache,
+        "TMPDIR": Path(tempfile.gettempdir()),
+        "GOCACHE": cache / "go-build",
+        "GOMODCACHE": modules / "pkg" / "mod",
+        "PIP_CACHE_DIR": cache / "pip",
+    }
+    named = [(Path(environment.get(name) or path), name) for name, path in usual.items()]
+    return [*named, (CHECKOUT, "")]
+
+
+def _free_bytes(folder: Path) -> int:
+    """The free bytes of the disk on which the folder is, or will be."""
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
