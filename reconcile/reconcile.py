@@ -12,7 +12,7 @@ from enum import Flag, auto
 
 from api.constants import Condition, Phase, Reason, Role
 from api.objects import Raw, changed, parse_time
-from api.status import JobCondition, JobStatus, diff_status
+from api.status import JobStatus, diff_status
 from reconcile.attempt.adoption import adopt, take_over
 from reconcile.attempt.back_off import await_back_off
 from reconcile.attempt.catch_up import follow_pods
@@ -107,14 +107,13 @@ _ASKED = {state: frozenset(p for p, states in POLICIES if state in states) for s
 STATUS_INTERVAL_SECONDS = 2.0
 """Minor changes, such as new counts, are written at most this often: pods start one by one."""
 CAUSE_SECONDS = 5.0
-"""The longest deferral of a first status that says what delays the pods: its user wants to know.
-Some causes are gone by then, such as the wait of a gang that is about to be admitted.
-"""
+"""The longest deferral of a first status that says what delays the pods: its user wants to know."""
 NOUNS = {Role.PS: "server", Role.WORKER: "worker", Role.HETER: "heter worker"}
 _TROUBLE = (
     *(Condition.RUNNING, Condition.PENDING),
     *(Condition.TRAINED_ALONE, Condition.TRAINING_STALLED),
 )
+_NO_CHANGES = Plan()
 QUIET_PHASES = frozenset({Phase.PENDING, Phase.STARTING})
 
 
@@ -164,10 +163,8 @@ def ask(view: View) -> tuple[View, Move | None]:
 def _moved(view: View, move: Move) -> View:
     """The view after a move. Earlier holds still apply if the state is the same."""
     moved = replace(view, job=replace(view.job, status=move.status), holds=[])
-    if _state(moved) is _state(view):
-        moved.holds.extend(view.holds)
-    if move.hold is not None:
-        moved.holds.append(move.hold)
+    moved.holds.extend(view.holds if _state(moved) is _state(view) else ())
+    moved.holds.extend([move.hold] if move.hold else ())
     return drop_moot(moved)
 
 
@@ -220,9 +217,8 @@ def _tend_ended(view: View) -> Plan:
     return _report(view, Plan(wanted_deletes(view), finish_patches(view), requeue_after=left))
 
 
-def _report(view: View, plan: Plan | None = None) -> Plan:
+def _report(view: View, plan: Plan = _NO_CHANGES) -> Plan:
     """The plan with force-deletes added, and with the job's status if a status write is due."""
-    plan = plan or Plan()
     status = _stamp(add_loss(view, summarize(view)), view.job.generation)
     stuck = force_deletes(view)
     is_changed = diff_status(view.job.raw_status, status) is not None
@@ -273,49 +269,39 @@ def _stamp(status: JobStatus, generation: int) -> JobStatus:
 def _status_wait(view: View, status: JobStatus) -> float:
     """Seconds by which to defer a status change.
 
-    0 for a new phase that is not in QUIET_PHASES, and for a change of the spec. Otherwise, a first
-    status waits as `_first_status_wait` says. A later one does not wait if something begins to
-    delay the pods, or if it is this process's first write of the status.
+    0 for a phase not in QUIET_PHASES, a new spec, a new cause of delay, and a new process.
     """
-    if not _is_minor(view.job.status, status):
+    old, written = view.job.status, view.observed.status_written_at
+    is_minor = status.phase in (old.phase, *QUIET_PHASES)
+    if not is_minor or old.observed_generation not in (0, status.observed_generation):
         return 0.0
-    if not view.job.status.phase:
-        return _first_status_wait(view, status)
-    written = view.observed.status_written_at
-    has_new_cause = _is_on_its_way(view.job.status) and not _is_on_its_way(status)
-    if written is None or has_new_cause:
+    if not old.phase:
+        return _first_status_wait(view, _is_on_its_way(status))
+    if written is None or (_is_on_its_way(old) and not _is_on_its_way(status)):
         return 0.0
     # abs: the status does not wait until a clock that was set back has caught up.
     return max(0.0, STATUS_INTERVAL_SECONDS - abs((view.now - written).total_seconds()))
 
 
-def _first_status_wait(view: View, status: JobStatus) -> float:
-    """Seconds by which to defer the first status, because other jobs wait for a worker.
+def _first_status_wait(view: View, is_on_its_way: bool) -> float:
+    """Seconds by which to defer the first status: it costs the API server as much as two pods.
 
-    If the job has pods, an earlier pass deferred its status, so it is deferred further.
-    A status costs the API server about as much as two pods, and a job that runs by then writes only
-    one status. Deadlines count from the start time in it, so the wait is at most half a deadline.
+    It is deferred while other jobs wait for a worker, and further once the job has pods. Deadlines
+    count from the start time in it, so the wait is at most half a deadline.
     """
-    if not view.observed.is_backlogged and not view.pods:
+    is_backlogged, spec = view.observed.is_backlogged, view.job.spec
+    if not is_backlogged and not view.pods:
         return 0.0
-    spec = view.job.spec
     deadlines = (spec.active_deadline_seconds, spec.starting_deadline_seconds)
-    limits = [seconds / 2 for seconds in deadlines if seconds is not None]
-    is_usual = view.observed.is_backlogged and _is_on_its_way(status)
-    limits.append(FIRST_STATUS_SECONDS if is_usual else CAUSE_SECONDS)
-    return min(CAUSE_SECONDS, max(0.0, min(limits) - view.age_seconds))
+    most = FIRST_STATUS_SECONDS if is_backlogged and is_on_its_way else CAUSE_SECONDS
+    least = min([most, *(seconds / 2 for seconds in deadlines if seconds is not None)])
+    return min(CAUSE_SECONDS, max(0.0, least - view.age_seconds))
 
 
 def _is_on_its_way(status: JobStatus) -> bool:
     """Whether nothing that we know of delays the pods."""
     pending = status.condition(Condition.PENDING)
     return pending is None or pending.reason == Reason.WAITING_FOR_PODS
-
-
-def _is_minor(old: JobStatus, new: JobStatus) -> bool:
-    if new.phase != old.phase and new.phase not in QUIET_PHASES:
-        return False
-    return old.observed_generation in (0, new.observed_generation)
 
 
 def _news(
@@ -379,11 +365,8 @@ def _trouble_events(view: View, status: JobStatus, told: Hold | None) -> list[Em
             continue
         if type_ is Condition.PENDING and not (told and told.warns):
             continue
-        if old is None or old.reason != new.reason or _is_news(old, new):
+        before = (old.reason, old.message) if old else ("", "")
+        is_known = new.reason == before[0] == Reason.PARTLY_PLACED
+        if before != (new.reason, new.message) and not is_known:
             events.append(EmitEvent("Warning", new.reason, new.message))
     return events
-
-
-def _is_news(old: JobCondition, new: JobCondition) -> bool:
-    """Whether the message changed, and not only because other pods are placed now."""
-    return old.message != new.message and new.reason != Reason.PARTLY_PLACED

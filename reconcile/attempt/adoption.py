@@ -70,8 +70,7 @@ def take_over(view: View) -> Plan:
 
 
 def _has_workers(view: View) -> bool:
-    worker = view.job.spec.roles.get(Role.WORKER)
-    return worker is not None and worker.replicas > 0
+    return any(role is Role.WORKER for role, _ in view.wanted.values())
 
 
 def _leave_alone(view: View) -> Plan:

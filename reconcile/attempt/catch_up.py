@@ -24,8 +24,6 @@ def follow_pods(view: View) -> Move | Hold | None:
     Before that, nothing changes, because the status is perhaps just late. If the pods' attempt is
     too high for status, a label is wrong, and nothing changes until somebody corrects it.
     """
-    if not view.is_behind:
-        return None
     left = _seconds_left(view)
     if left is None or left > 0:
         return Hold(seconds=left, stops=Stop.CHANGES)

@@ -36,19 +36,14 @@ def allocate_ports(view: View) -> Move | Hold | None:
     is_asked = view.job.spec.intranet is Intranet.HOST
     leave = "use intranet: PodIP" if is_asked else "leave out hostNetwork"
     cause, next_step = _explain_shortage(view), f"wait for other jobs to end, or {leave}"
-    return Hold(Reason.NO_FREE_PORTS, cause, next_step, retry_seconds(view), Stop.PODS)
+    return Hold(Reason.NO_FREE_PORTS, cause, next_step, PORTS_RETRY_SECONDS, Stop.PODS)
 
 
 def seconds_to_ports(view: View, name: str) -> float:
     """Seconds until the job tries again to get this pod's range; 0 unless the pod lacks it."""
     if not view.host_roles or name in view.job.status.host_ports:
         return 0.0
-    return retry_seconds(view)
-
-
-def retry_seconds(view: View) -> float:
-    """Seconds until a job that lacks ranges tries again."""
-    return view.pause_seconds or PORTS_RETRY_SECONDS
+    return PORTS_RETRY_SECONDS
 
 
 def _explain_shortage(view: View) -> str:

@@ -34,11 +34,13 @@ def drop_moot(view: View) -> View:
     """The view without refusals of children that are neither lacking nor to be deleted."""
     if not view.observed.refusals:
         return view
-    lacking, leaving = lacking_children(view), _leaving_children(view)
+    lacking = lacking_children(view)
+    deletes = (*wanted_deletes(view), *workload_deletes(view), *force_deletes(view))
+    leaving = {(delete.target.kind, delete.target.name) for delete in deletes}
     standing = tuple(
-        refusal
-        for refusal in view.observed.refusals
-        if refusal.name in (leaving if refusal.is_delete else lacking).get(refusal.kind, ())
+        each
+        for each in view.observed.refusals
+        if (each.child in leaving if each.is_delete else each.name in lacking.get(each.kind, ()))
     )
     if standing == view.observed.refusals:
         return view
@@ -48,11 +50,6 @@ def drop_moot(view: View) -> View:
 def is_over_quota(refusal: Refusal) -> bool:
     """Whether the API server's message says that a ResourceQuota refuses the child."""
     return "exceeded quota" in refusal.message
-
-
-def explain_refusals(view: View, refusals: Sequence[Refusal]) -> Hold:
-    """A hold that explains the first of these refusals and counts the others."""
-    return replace(_explain(view, refusals[0]), more=and_more(len(refusals) - 1))
 
 
 def lacking_children(view: View) -> Names:
@@ -72,11 +69,9 @@ def lacking_children(view: View) -> Names:
     return lacking
 
 
-def _leaving_children(view: View) -> dict[str, set[str]]:
-    leaving: dict[str, set[str]] = {}
-    for delete in (*wanted_deletes(view), *workload_deletes(view), *force_deletes(view)):
-        leaving.setdefault(delete.target.kind, set()).add(delete.target.name)
-    return leaving
+def explain_refusals(view: View, refusals: Sequence[Refusal]) -> Hold:
+    """A hold that explains the first of these refusals and counts the others."""
+    return replace(_explain(view, refusals[0]), more=and_more(len(refusals) - 1))
 
 
 def _explain(view: View, refusal: Refusal) -> Hold:

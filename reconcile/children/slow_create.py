@@ -20,10 +20,8 @@ def await_slow_create(view: View) -> Hold | None:
     slow = view.observed.slow_create
     if slow is None or view.observed.refusals or view.observed.slow_seconds >= SPEAKS_SECONDS:
         return None
-    if any(hold.stops for hold in view.holds):
-        return None
     names = sorted(lacking_children(view).get(slow.kind, ()))
-    if not names:
+    if not names or any(hold.stops for hold in view.holds):
         return None
     refusal = replace(slow, name=names[0])
     hold = explain_refusals(view, (refusal,))

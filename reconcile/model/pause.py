@@ -1,7 +1,5 @@
 """How long a job's creates pause after the API server has refused one of its children."""
 
-from reconcile.model.plan import Observed
-
 FIRST_PAUSE_SECONDS = 10.0
 USUAL_PAUSE_SECONDS = 30.0
 MAX_PAUSE_SECONDS = 300.0
@@ -10,17 +8,6 @@ PAUSE_SECONDS_PER_JOB = 0.1
 """All paused jobs of a namespace together try at most ten creates a second."""
 UNTRIED_PAUSE_SECONDS = 2.0
 """The pause of a job that reports another job's refusal as its own, before its first own try."""
-
-
-def pause_left(observed: Observed) -> float:
-    """Seconds for which nothing is created; 0 without refusals.
-
-    Rounded to milliseconds, because a tiny remainder of a float would cost one more pass.
-    """
-    if not observed.refusals:
-        return 0.0
-    pause = pause_after(observed.refused_times, observed.paused_in_namespace)
-    return max(0.0, round(pause - observed.refused_seconds, 3))
 
 
 def pause_after(times: int, jobs: int) -> float:

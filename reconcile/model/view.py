@@ -14,7 +14,7 @@ from api.status import RoleStatus
 from api.trainer import PORT_VARIABLE, trainer_name, trainer_of
 from reconcile.model.hold import Hold
 from reconcile.model.indexes import parse_indexes
-from reconcile.model.pause import pause_left
+from reconcile.model.pause import pause_after
 from reconcile.model.plan import Observed, Settings
 from reconcile.model.pods import PodState, PodView, view_pod
 from reconcile.model.skew import follow_clock
@@ -26,8 +26,7 @@ from reconcile.model.workload import find_workload, limit_replicas
 class View:
     """One job and its children, as the store shows them now. Everything in it is read-only.
 
-    `holds` are those of the policies that were asked before in this pass, in their order.
-    `reconcile` adds them, and nothing else changes.
+    Only to `holds`, `reconcile` adds those of the policies that were already asked in this pass.
     """
 
     job: PaddleJob
@@ -217,8 +216,13 @@ class View:
 
     @cached_property
     def pause_seconds(self) -> float:
-        """Seconds for which nothing is created because the API server refused a child; else 0."""
-        return pause_left(self.observed)
+        """Seconds for which nothing is created because the API server refused a child; else 0.
+
+        Rounded to milliseconds, because a tiny remainder of a float would cost one more pass.
+        """
+        seen = self.observed
+        pause = pause_after(seen.refused_times, seen.paused_in_namespace)
+        return max(0.0, round(pause - seen.refused_seconds, 3)) if seen.refusals else 0.0
 
     @property
     def reported_hold(self) -> Hold | None:
