@@ -124,4 +124,5 @@ def waiting_states(pod: Raw) -> Iterator[tuple[str, str, str]]:
     for container in container_statuses(pod):
         waiting = (container.get("state") or {}).get("waiting")
         if waiting:
-            yield container["name"], waiting.get("reason", ""), waiting.get("message", "")
+            reason, message = waiting.get("reason") or "", waiting.get("message") or ""
+            yield str(container.get("name")), str(reason), str(message)

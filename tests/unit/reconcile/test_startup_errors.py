@@ -296,3 +296,11 @@ def test_end_keeps_the_cause_that_the_kubelet_no_longer_tells():
     (failure,) = transition.status.failures
     assert (failure.pod, failure.role, failure.node) == ("train-worker-0", "worker", "node-1")
     assert (failure.reason, failure.message) == ("ImageError", said)
+
+
+@pytest.mark.parametrize("waiting", [{"reason": None, "message": None}, {"reason": 5}, {"x": []}])
+def test_state_of_wrong_types_stops_no_pass(waiting):
+    pod = a_pod(JOB).bound().waiting("x").build()
+    pod["status"]["containerStatuses"] = [{"name": "paddle", "state": {"waiting": waiting}}] * 200
+    wait = plan_of(view_of(JOB, pod, seconds=60)).status
+    assert wait is not None
