@@ -110,7 +110,7 @@ class PodManager:
         spec, metadata = pod["spec"], pod["metadata"]
         on_host = bool(spec.get("hostNetwork"))
         node_address = self._addresses.node_address
-        address = node_address if on_host else self._addresses.take()
+        address = node_address if on_host else self._address_of(pod)
         hostname = self._node.name if on_host else spec.get("hostname") or metadata["name"]
         sandbox = Sandbox(
             self._folder / metadata["uid"],
@@ -118,6 +118,15 @@ class PodManager:
             PodFacts(address, node_address, self._allocatable),
         )
         return PodWorker(pod, sandbox, self._node, self._finished)
+
+    def _address_of(self, pod: Raw) -> str:
+        """A new address, but the old one for a pod whose containers are not started again: a
+        kubelet shows how they ended, and makes no other sandbox.
+        """
+        status = pod.get("status") or {}
+        is_past = status.get("phase") == "Running" and pod["spec"].get("restartPolicy") == "Never"
+        former = status.get("podIP") if is_past else None
+        return self._addresses.keep(former) if former else self._addresses.take()
 
     def _finished(self, worker: PodWorker) -> None:
         pod = worker.newest

@@ -11,7 +11,7 @@ import os
 import random
 import socket
 from collections import deque
-from ipaddress import IPv4Network
+from ipaddress import IPv4Address, IPv4Network
 
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.ports import claim_name
@@ -27,6 +27,7 @@ class AddressPool:
 
     def __init__(self, ranges: list[IPv4Network] = LOOPBACK) -> None:
         self._claim, network = _claim_range(ranges)
+        self._network = network
         self.subnet = str(network.network_address)
         self.node_address = str(network[1])
         """The node's own address, which pods on the host's network share."""
@@ -39,9 +40,16 @@ class AddressPool:
         except IndexError as error:
             raise LocalClusterError("every pod address of this node is in use") from error
 
+    def keep(self, address: str) -> str:
+        """The address that a pod has from an earlier process of the node, perhaps of its range."""
+        if address in self._free:
+            self._free.remove(address)
+        return address
+
     def release(self, address: str) -> None:
-        """Give an address back. Call this only once for each `take`."""
-        self._free.append(address)
+        """Give an address back. Call this only once for each `take` or `keep`."""
+        if IPv4Address(address) in self._network:
+            self._free.append(address)
 
 
 def _claim_range(ranges: list[IPv4Network]) -> tuple[socket.socket, IPv4Network]:

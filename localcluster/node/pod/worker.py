@@ -221,7 +221,8 @@ class PodWorker:
     # -- the steps of a pod's life -------------------------------------------------------------
 
     def _step(self) -> None:
-        self._collect_ends()
+        if any(each.should_restart(self._policy) for each in self._collect_ends()):
+            self._write_status()  # a kubelet shows each end before it starts a container again
         if self._is_past_deadline():
             self._fail("DeadlineExceeded", DEADLINE_MESSAGE)
             return
@@ -284,10 +285,13 @@ class PodWorker:
                     each.set_waiting("PodInitializing")
         self._write_status()
 
-    def _collect_ends(self) -> None:
-        for container in self._all:
-            if container.collect_end() and container.scratch is not None:
+    def _collect_ends(self) -> list[Container]:
+        """Note and return the containers that have ended."""
+        ended = [container for container in self._all if container.collect_end()]
+        for container in ended:
+            if container.scratch is not None:
                 self._node.runtime.remove([container.scratch], [])
+        return ended
 
     def _is_past_deadline(self) -> bool:
         seconds = self._pod["spec"].get("activeDeadlineSeconds")

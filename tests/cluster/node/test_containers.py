@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from api.objects import Raw
+from localcluster.client.informer import Informer
+from localcluster.machine import clock
 from tests.live.nodepods import (
     BACKOFF_SECONDS,
+    DEADLINE_SECONDS,
     EMPTY,
     IMAGE,
     MOUNT,
@@ -139,6 +143,27 @@ def test_on_failure_restarts_until_success(pods: Pods) -> None:
     pod = pods.wait_phase("again", "Succeeded")
     assert [container_status(pod, name)["restartCount"] for name in ("setup", "main")] == [1, 1]
     assert container_status(pod)["lastState"]["terminated"]["exitCode"] == 1
+
+
+def test_each_end_is_shown_before_the_container_starts_again(pods: Pods) -> None:
+    """Whether or not it has to wait: who watches the pod sees every end."""
+    ends: list[int] = []
+
+    def note(_kind: str, pod: Raw) -> None:
+        status = container_status(pod)
+        if "terminated" in status.get("state", {}):
+            ends.append(status["restartCount"])
+
+    path = f"/api/v1/namespaces/{pods.namespace}/pods"
+    informer = Informer(pods.client, path, lambda _: None, note)
+    informer.start()
+    try:
+        assert informer.synced.wait(DEADLINE_SECONDS)
+        pods.create("ends", shell("exit 1"), restartPolicy="OnFailure")
+        assert clock.wait_until(lambda: set(ends) >= {0, 1, 2}, DEADLINE_SECONDS), ends
+    finally:
+        informer.stop()
+        informer.join()
 
 
 def test_a_crash_loop_backs_off(pods: Pods) -> None:

@@ -121,11 +121,11 @@ def exist(processes: list[int], lines: list[str]) -> bool:
 
 @pytest.mark.parametrize("victim", ["node", "spawner"])
 def test_no_container_outlives_the_node(pods: Pods, cluster: Cluster, victim: str) -> None:
-    node = NODES[1]
+    node, ready = NODES[1], {}
     for policy in ("Never", "Always"):
         main = shell("sleep 1000 & setsid sleep 1000 & sleep 1000")
         pods.create(policy.lower(), main, nodeName=node, restartPolicy=policy)
-        pods.wait_ready(policy.lower())
+        ready[policy] = pods.wait_ready(policy.lower())
     below = descendants(cluster.process(node).pid)
     lines = [command_line(process) for process in below]
     killed = cluster.process(node).pid if victim == "node" else below[1]
@@ -135,5 +135,6 @@ def test_no_container_outlives_the_node(pods: Pods, cluster: Cluster, victim: st
     cluster.start_component(node)
     never = pods.wait_phase("never", "Failed")
     assert container_status(never)["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
+    assert never["status"]["podIP"] == ready["Never"]["status"]["podIP"]
     pods.wait("always", lambda pod: container_status(pod)["restartCount"] == 1)
     pods.wait_ready("always")

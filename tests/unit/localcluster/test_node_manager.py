@@ -3,9 +3,13 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from api.objects import Raw
 from localcluster.node import manager
 from localcluster.node.manager import PodManager
+from localcluster.node.network import addresses as pool
+from localcluster.node.network.addresses import AddressPool
 
 
 class Worker:
@@ -21,11 +25,11 @@ class Worker:
         Worker.started.append(self)
 
 
-def pod(phase: str) -> Raw:
+def pod(phase: str, policy: str = "Always", **status: str) -> Raw:
     return {
         "metadata": {"name": "pod", "namespace": "default", "uid": "1"},
-        "spec": {"nodeName": "node-0"},
-        "status": {"phase": phase},
+        "spec": {"nodeName": "node-0", "restartPolicy": policy},
+        "status": {"phase": phase, **status},
     }
 
 
@@ -39,3 +43,35 @@ def test_late_news_of_a_pod_that_has_ended_start_nothing(tmp_path, mocker):
     node.event("MODIFIED", pod("Running"))
     node.event("MODIFIED", pod("Succeeded"))
     assert len(Worker.started) == 1
+
+
+@pytest.fixture
+def addresses(mocker) -> AddressPool:
+    """Of a range that no other process has to leave alone."""
+    mocker.patch.object(pool, "claim_name")
+    return AddressPool()
+
+
+def test_a_pod_that_is_not_started_again_keeps_its_address(tmp_path, mocker, addresses):
+    Worker.started = []
+    mocker.patch.object(manager, "PodWorker", Worker)
+    context: Any = SimpleNamespace(name="node-0")
+    foreign = "192.0.2.7"
+    for policy, phase, keeps in (
+        ("Never", "Running", True),
+        ("Never", "Pending", False),
+        ("OnFailure", "Running", False),
+    ):
+        node = PodManager(context, addresses, tmp_path / "pods", {})
+        node.event("ADDED", pod(phase, policy, podIP=foreign))
+        worker = Worker.started.pop()
+        assert (worker.address == foreign) == keeps
+        worker.finish()
+        assert addresses.take() != foreign
+
+
+def test_an_address_that_a_pod_keeps_is_given_to_no_other(addresses):
+    kept = addresses.keep(addresses.take())
+    addresses.release(kept)
+    assert addresses.keep(kept) == kept
+    assert addresses.take() != kept

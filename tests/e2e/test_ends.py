@@ -1,0 +1,88 @@
+"""Ends that are not the program's exit: what a real kubelet shows, and whom the job charges."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from api.constants import Reason
+from tests.e2e.jobs import SLEEP, template
+from tests.e2e.node import CONTAINERD, KUBELET, NODE_PATH, RealNode
+from tests.live.lab import Lab, paddle_job
+
+pytestmark = pytest.mark.timeout(420)
+EVICTION_SECONDS = 180.0
+"""A kubelet looks at volumes once in a minute, and evicts each 10 s."""
+
+
+def test_an_empty_dir_over_its_limit_ends_the_job_and_names_the_field(lab: Lab) -> None:
+    fill = "dd if=/dev/zero of=/scratch/x bs=1M count=8; sleep 3600"
+    worker = template(fill, volumeMounts=[{"name": "scratch", "mountPath": "/scratch"}])
+    worker["spec"]["volumes"] = [{"name": "scratch", "emptyDir": {"sizeLimit": "4Mi"}}]
+    lab.submit(paddle_job("outgrows", {"worker": (1, worker)}, backoffLimit=1))
+    lab.wait_phase("outgrows", "Failed", timeout_seconds=2 * EVICTION_SECONDS)
+    status = lab.status("outgrows")
+    assert (status["attempt"], status["failureCount"]) == (2, 1)
+    said = lab.condition("outgrows", "Failed")
+    assert said["reason"] == Reason.BACKOFF_LIMIT_EXCEEDED
+    assert 'EmptyDir volume "scratch" exceeds the limit "4Mi"' in said["message"]
+    assert "emptyDir.sizeLimit" in said["message"]
+
+
+def test_a_pod_that_its_kubelet_rejects_after_a_restart_is_not_charged(
+    node: RealNode, lab: Lab
+) -> None:
+    """Its node's label has changed; the job waits for a node, and goes on once there is one."""
+    label(node, "a")
+    worker = template(SLEEP)
+    worker["spec"]["nodeSelector"] = {"zone": "a"}
+    lab.submit(paddle_job("moved", {"worker": (1, worker)}))
+    lab.wait_phase("moved", "Running")
+    label(node, "b")
+    node.stop(KUBELET)
+    node.start_ready(KUBELET)
+    lab.wait(lambda: lab.status("moved").get("attempt") == 2, "the next attempt", EVICTION_SECONDS)
+    record = lab.status("moved")["failures"][-1]
+    assert record["reason"] == Reason.POD_EVICTED
+    assert "NodeAffinity" in record["message"]
+    label(node, "a")
+    assert not lab.wait_phase("moved", "Running").get("failureCount")
+
+
+def test_a_container_lost_with_its_runtime_is_not_charged(node: RealNode, lab: Lab) -> None:
+    """Under restartPolicy Never; containerd comes back to a container whose end nobody saw."""
+    lab.submit(paddle_job("lost", {"worker": (1, template(SLEEP))}))
+    lab.wait_phase("lost", "Running")
+    (container,) = trainers(node, lab)
+    node.stop(CONTAINERD)
+    for pid in with_shim(container):
+        os.kill(pid, signal.SIGKILL)
+    node.start_ready(CONTAINERD)
+    lab.wait(lambda: lab.status("lost").get("attempt") == 2, "the next attempt", EVICTION_SECONDS)
+    record = lab.status("lost")["failures"][-1]
+    assert record["reason"] == Reason.NODE_LOST
+    assert "Unknown" in record["message"]
+    assert not lab.wait_phase("lost", "Running").get("failureCount")
+
+
+def label(node: RealNode, zone: str) -> None:
+    node.cluster.client.patch(NODE_PATH, {"metadata": {"labels": {"zone": zone}}})
+
+
+def trainers(node: RealNode, lab: Lab) -> list[int]:
+    """The first process of each trainer of the namespace."""
+    running = set(node.running_containers(lab.namespace))
+    tasks = [line.split() for line in node.ctr("tasks", "list").splitlines()]
+    pids = {words[0]: int(words[1]) for words in tasks if words[0] in running}
+    return [pid for pid in pids.values() if b"pause" not in command_of(pid)]
+
+
+def with_shim(pid: int) -> list[int]:
+    """The process that waits for this one, and this one."""
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    return [int(stat.rpartition(")")[2].split()[1]), pid]
+
+
+def command_of(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
