@@ -42,6 +42,9 @@ _EMPTIES = re.compile(
     r"|\benviron\.pop\(\s*[\"'](\w+)|\bdel\s+os\.environ\[\s*[\"'](\w+)"
 )
 _UNSETS = re.compile(r"\b(?:unset(?:\s+-v)?|export\s+-n)((?:[ \t]+[A-Za-z_]\w*)+)")
+_CLEARS = re.compile(r"(?:^|[\s;&|])env\s+(?:-i|-|--ignore-environment)\s")
+_ASKS = re.compile(r"-[nz]\s+\"?\$\{?\w+\}?\"?")
+"""A question whether a variable is set."""
 _ENV_UNSETS = re.compile(r"(?:\s|^)(?:-u[\s=]?|--unset[=\s])([A-Za-z_]\w*)")
 _SOURCED = re.compile(r"(?:^|[\s;&|])(?:source|\.)\s+\S")
 _VOLCANOS = re.compile(r"/etc/volcano\b[\w./-]*|\bVC_\w+")
@@ -75,6 +78,8 @@ def _unset_variable(part: Part) -> Found:
     listed = (name for match in _UNSETS.finditer(script) for name in match[1].split())
     emptied = (name for match in _EMPTIES.finditer(script) for name in match.groups() if name)
     taken = [*listed, *emptied, *(_ENV_UNSETS.findall(script) if "env" in part.words else ())]
+    if _CLEARS.search(script):
+        taken += sorted({"PADDLE_TRAINER_ID", "PADDLE_MASTER"} & _operators(part))
     for name in dict.fromkeys(taken):
         if name in _operators(part):
             message = (
@@ -105,7 +110,7 @@ def _unknown_variable(part: Part) -> Found:
 
 def _read(script: str) -> list[str]:
     """The variables that a script reads, without those that a quote keeps from the shell."""
-    bare = _QUOTED.sub(" ", script)
+    bare = _ASKS.sub(" ", _QUOTED.sub(" ", script))
     found = [name for pattern in (_PLAIN, _BRACED) for name in pattern.findall(bare)]
     return found + [name for pattern in (_KUBELETS, _PYTHONS) for name in pattern.findall(script)]
 

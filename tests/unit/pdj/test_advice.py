@@ -136,6 +136,7 @@ UNSET = (
     "unset -v A PADDLE_TRAINER_ID\nlaunch",
     "env -u PADDLE_TRAINER_ENDPOINTS python -m paddle.distributed.launch t.py",
     "env --unset=POD_IP python t.py",
+    "env -i PATH=$PATH python t.py",
     "PADDLE_TRAINER_ENDPOINTS= python t.py",
     "export PADDLE_TRAINERS_NUM=\npython t.py",
     "export -n PADDLE_TRAINERS_NUM; python t.py",
@@ -164,6 +165,7 @@ KNOWN = (
     ". /etc/profile; launch --nnodes=$PADDLE_NNODES t.py",
     "# python $PADDLE_MASTER",
     "python t.py $MINE",
+    'if [ -z "$PADDLE_MASTER" ]; then echo none; fi',
 )
 
 
