@@ -196,6 +196,7 @@ class Reason(StrEnum):
     QUEUE_UNAVAILABLE = "QueueUnavailable"  # with --kueue: no Workloads served, or no permission
     CREATE_REFUSED = "CreateRefused"  # RBAC, pod security or a webhook refuses or delays a child
     DELETE_REFUSED = "DeleteRefused"  # the API server refuses to delete a child: RBAC or a webhook
+    PATCH_REFUSED = "PatchRefused"  # the API server refuses to change a child: RBAC or a policy
     NAME_CONFLICT = "NameConflict"  # a child's name is taken by an object that is not this job's
     STATUS_UNREADABLE = "StatusUnreadable"  # another tool wrote a status that cannot be used
     NO_FREE_PORTS = "NoFreePorts"  # with intranet Host: no port ranges are left for the job

@@ -227,11 +227,11 @@ ALERTS = (
         "PaddleJobWritesRefused",
         "warning",
         f"max {BY}, reason) (paddlejob_waiting_jobs"
-        '{reason=~"CreateRefused|DeleteRefused|NameConflict"}) > {limit}',
+        '{reason=~"CreateRefused|DeleteRefused|PatchRefused|NameConflict"}) > {limit}',
         10 * MINUTE,
         "The API server refuses what PaddleJobs need: {{ $labels.reason }}",
-        "{{ $value }} jobs have waited for ten minutes, because the API server refuses to create "
-        "or delete an object of theirs.",
+        "{{ $value }} jobs have waited for ten minutes, because the API server refuses to create, "
+        "change or delete an object of theirs.",
         count=0,
     ),
     Alert(

@@ -17,7 +17,7 @@ from reconcile.attempt.adoption import adopt, take_over
 from reconcile.attempt.back_off import await_back_off
 from reconcile.attempt.catch_up import follow_pods
 from reconcile.attempt.completion import find_completion
-from reconcile.attempt.deadlines import await_deadlines, seconds_to_ttl
+from reconcile.attempt.deadlines import await_deadlines, is_time_up, seconds_to_ttl
 from reconcile.attempt.gang_restart import answer_failures
 from reconcile.attempt.in_place import find_exhausted_in_place
 from reconcile.attempt.restart_request import find_requested_restart
@@ -34,12 +34,12 @@ from reconcile.children.host_ports import allocate_ports
 from reconcile.children.oversize import find_oversize
 from reconcile.children.partly_placed import await_room
 from reconcile.children.queue import await_quota
-from reconcile.children.refusals import drop_moot
+from reconcile.children.refusals import drop_moot, wanted_patches, without_refused
 from reconcile.children.refused import await_permission
 from reconcile.children.slow_create import await_slow_create
 from reconcile.children.startup_errors import await_startup
 from reconcile.children.terminating import await_leavers, force_deletes, seconds_to_force_delete
-from reconcile.children.workload import finish_patches, tend_delegated
+from reconcile.children.workload import tend_delegated
 from reconcile.failure.loss import add_loss, count_loss
 from reconcile.model.hold import Hold, Stop, count, earliest
 from reconcile.model.move import Move
@@ -47,7 +47,7 @@ from reconcile.model.plan import EmitEvent, Observed, Outcome, Plan, Settings
 from reconcile.model.view import View, build_view
 from reconcile.status.kstatus import with_kstatus
 from reconcile.status.placement import await_start
-from reconcile.status.summary import FIRST_STATUS_SECONDS, summarize
+from reconcile.status.summary import FIRST_STATUS_SECONDS, summarize, tell_in_others
 from reconcile.status.unreadable import find_unreadable, tell_unreadable
 
 Policy = Callable[[View], Move | Hold | None]
@@ -88,7 +88,7 @@ POLICIES: tuple[tuple[Policy, State], ...] = (
     (follow_pods, State.BEHIND),
     (await_startup, _RUNS),
     (await_room, State.LIVE),
-    (await_permission, _STAYS | State.ENDED),
+    (await_permission, _STAYS | State.ENDED | State.INHERITED | State.DELEGATED),
     (await_leavers, _RUNS | State.DELETING),
     (await_back_off, _RUNS),
     (await_gang, _RUNS),
@@ -209,16 +209,29 @@ def _tend(view: View) -> Plan:
 
 
 def _tend_ended(view: View) -> Plan:
-    left = seconds_to_ttl(view)
-    if left is not None and left <= 0:
-        return Plan(delete_job=True)
-    if view.is_inherited:
-        return Plan(requeue_after=left)  # the other operator has cleaned up; its status stays
-    return _report(view, Plan(wanted_deletes(view), finish_patches(view), requeue_after=left))
+    left, patches = seconds_to_ttl(view), wanted_patches(view)
+    goes = is_time_up(view) and not patches
+    if view.is_inherited or (goes and not view.holds):
+        # Another operator that has ended the job has cleaned up, too; its status stays.
+        return Plan(delete_job=goes, requeue_after=left)
+    plan = Plan(wanted_deletes(view), patches, delete_job=goes, requeue_after=left)
+    return _report(view, plan)
+
+
+def _tend_others(view: View) -> Plan:
+    plan = take_over(view) if view.job.is_ours else tend_delegated(view)
+    hold, (status, patch) = view.reported_hold, tell_in_others(view)
+    return replace(
+        without_refused(view, plan),
+        status=plan.status or patch,
+        events=plan.events or tuple(_trouble_events(view, status, hold)),
+        requeue_after=(hold.seconds if hold else None) or plan.requeue_after,
+    )
 
 
 def _report(view: View, plan: Plan = _NO_CHANGES) -> Plan:
     """The plan with force-deletes added, and with the job's status if a status write is due."""
+    plan = without_refused(view, plan)
     status = _stamp(add_loss(view, summarize(view)), view.job.generation)
     stuck = force_deletes(view)
     is_changed = diff_status(view.job.raw_status, status) is not None
@@ -236,7 +249,6 @@ def _report(view: View, plan: Plan = _NO_CHANGES) -> Plan:
         outcomes=outcomes,
         requeue_after=_next_pass(view, plan.requeue_after, wait, seconds_to_force_delete(view)),
         assumed=tuple(hold.assumed for hold in view.holds if hold.assumed),
-        is_paused=view.pause_seconds > 0,
     )
 
 
@@ -244,8 +256,7 @@ _TENDED: dict[State, Callable[[View], Plan]] = {
     **dict.fromkeys(_STAYS | State.BEHIND, _tend),
     State.ENDED: _tend_ended,
     State.DELETING: _report,
-    State.INHERITED: take_over,
-    State.DELEGATED: tend_delegated,
+    **dict.fromkeys(State.INHERITED | State.DELEGATED, _tend_others),
 }
 """What a pass does in each state, if no policy moves the job to another one."""
 

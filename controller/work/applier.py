@@ -26,7 +26,7 @@ from controller.work.memory import JobMemory
 from controller.work.result import Result
 from kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid, NoRight, NotFound
 from metrics import Metrics
-from reconcile.model.plan import Child, Delete, ObjectReference, Plan, Refusal
+from reconcile.model.plan import Child, Create, Delete, ObjectReference, Patch, Plan, Refusal
 
 MAX_PARALLEL = 16
 """Helper threads that write children, for all workers together."""
@@ -86,14 +86,15 @@ class Applier:
         if not self._confirm_gone(task):
             return task.result
         self._delete_children(task)
-        failed = self._patch_children(task)
+        patched = self._patch_children(task)
         self._create_children(task)  # even if patches failed: perhaps Kueue's webhook is down
-        task.result.errors += failed
+        for patch, error in zip(plan.patches, patched, strict=True):
+            _note(task.result, patch, error)
         if self._write_status(task):
             self._report(task)
         if plan.delete_job and not task.result.errors:
-            error = self._children.delete(owner, Delete(ObjectReference.of(family.job)))
-            task.result.errors += [error] if error else []
+            delete = Delete(ObjectReference.of(family.job))
+            _note(task.result, delete, self._children.delete(owner, delete))
         return task.result
 
     def report(self, owner: Owner, family: Family, plan: Plan, result: Result) -> None:
@@ -128,13 +129,12 @@ class Applier:
             delete = partial(self._children.delete, task.owner)
             errors = self._helpers.map(delete, batch)
             for item, error in zip(batch, errors, strict=True):
-                _note(task.result, (item.target.kind, item.target.name), error, is_delete=True)
+                _note(task.result, item, error)
             if not self._may_go_on(task.result):
                 return
 
-    def _patch_children(self, task: _Task) -> list[ApiError]:
-        patch, batch = partial(self._children.patch, task.owner), task.plan.patches
-        return [*filter(None, self._helpers.map(patch, batch))]
+    def _patch_children(self, task: _Task) -> list[ApiError | None]:
+        return self._helpers.map(partial(self._children.patch, task.owner), task.plan.patches)
 
     def _create_children(self, task: _Task) -> None:
         result, create = task.result, partial(self._children.create, task.owner)
@@ -150,7 +150,7 @@ class Applier:
             run = map if is_backlogged or len(part) == 1 else self._helpers.map
             errors = run(create, part)
             for item, error in zip(part, errors, strict=True):
-                _note(result, (item.kind, item.name), error, is_delete=False)
+                _note(result, item, error)
             if result.is_partial:  # leave the rest to a later pass, even if no job waits now
                 return
 
@@ -194,21 +194,25 @@ class Applier:
             self._keeper.keep(task.owner, task.plan.keep_log)
 
 
-def _note(result: Result, child: Child, error: ApiError | None, *, is_delete: bool) -> None:
+def _note(result: Result, write: Create | Delete | Patch, error: ApiError | None) -> None:
     """Record how a write went: an error is a refusal if a retry alone cannot help."""
+    is_delete, is_patch = isinstance(write, Delete), isinstance(write, Patch)
+    child: Child = (write.kind, write.name) if isinstance(write, Create) else write.target.child
     if error is None:
-        (result.deleted if is_delete else result.created).add(child)
+        (result.deleted if is_delete else result.patched if is_patch else result.created).add(child)
         return
     if error.has_cause("NamespaceTerminating"):
         result.is_hopeless = True
         return
     message = error.message[:MAX_MESSAGE_CHARACTERS]
-    refusal = Refusal(*child, error.reason, message, error.code, is_delete, error.is_final)
+    refusal = Refusal(
+        *child, error.reason, message, error.code, is_delete, error.is_final, is_patch
+    )
     if isinstance(error, _REFUSED):
         result.refusals.append(refusal)
     else:
         result.errors.append(error)
-        result.failed = refusal
+        result.failed = result.failed or refusal
 
 
 def _growing_batches(groups: Iterable[Sequence[Item]], first: int) -> Iterator[Sequence[Item]]:

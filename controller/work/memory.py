@@ -7,9 +7,9 @@ It shows a deletion when the object is gone or has a deletion timestamp. The not
 watch can hang. A pass on a stale store then does no harm: child names are fixed, and deletes
 contain a UID.
 
-Refusals: a quota, pod security, a webhook or a taken name prevents the creation or deletion of a
-child, until somebody removes the cause. This module stores what was refused, how often in a row and
-how long ago. `reconcile` decides what to do about it.
+Refusals: a quota, pod security, a webhook or a taken name prevents a write of a child, until
+somebody removes the cause. This module stores what was refused, how often in a row and how long
+ago. `reconcile` decides what to do about it.
 
 A restart loses this memory, which costs only a few requests. Thread-safe.
 """
@@ -192,7 +192,7 @@ class JobMemory:
             if not met and not (found and found.refusals):
                 return Lesson()
             record = self._of_uid_locked(job, uid)
-            done = plan.moot | result.created | result.deleted
+            done = plan.moot | result.created | result.deleted | result.patched
             known = {child: each for child, each in record.refusals.items() if child not in done}
             record.refusals = met | known if plan.is_paused else known | met
             if not record.refusals:

@@ -15,12 +15,12 @@ SLOW_SECONDS = 5.0
 class Result:
     """How a plan went.
 
-    A retry can fix `errors`; `failed` is the last create or delete with one of them. `refusals`
-    last until somebody fixes their cause. `created` and `deleted` are the successes. `is_partial`:
-    the plan was too long for one pass, and the rest follows. `is_outdated`: the job has changed
-    since the plan was made, or is gone, so its status was not written. `is_hopeless`: the namespace
-    is being deleted, so nothing can be created. `is_status_written`: the plan's status was written.
-    `seconds`: how long the writes took.
+    A retry can fix `errors`; `failed` is the first write of a child with one of them. `refusals`
+    last until somebody fixes their cause. `created`, `deleted` and `patched` are the successes.
+    `is_partial`: the plan was too long for one pass, and the rest follows. `is_outdated`: the job
+    has changed since the plan was made, or is gone, so its status was not written. `is_hopeless`:
+    the namespace is being deleted, so nothing can be created. `is_status_written`: the plan's
+    status was written. `seconds`: how long the writes took.
     """
 
     errors: list[ApiError] = field(default_factory=list)
@@ -28,6 +28,7 @@ class Result:
     refusals: list[Refusal] = field(default_factory=list)
     created: set[Child] = field(default_factory=set)
     deleted: set[Child] = field(default_factory=set)
+    patched: set[Child] = field(default_factory=set)
     is_partial: bool = False
     is_outdated: bool = False
     is_hopeless: bool = False
@@ -51,6 +52,6 @@ class Result:
         if self.created or self.deleted or self.seconds < SLOW_SECONDS:
             return None
         known = (Throttled, Unreachable, FormerJob)
-        if self.failed is None or self.failed.is_delete:
+        if self.failed is None or self.failed.is_delete or self.failed.is_patch:
             return None
         return None if any(isinstance(each, known) for each in self.errors) else self.failed

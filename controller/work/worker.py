@@ -174,6 +174,7 @@ class Worker:
         if result.refusals and is_new:
             first = result.refusals[0]
             event = "delete_refused" if first.is_delete else "create_refused"
+            event = "patch_refused" if first.is_patch else event
             log.warning(event, kind=first.kind, name=first.name, error=first.message)
         if result.errors:
             error = result.errors[0]

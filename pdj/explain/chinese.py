@@ -212,6 +212,11 @@ TEXTS: Texts = {
         "请管理员修正 webhook 或 operator 的权限；operator 会自动重试。",
         Who.ADMIN,
     ),
+    Reason.PATCH_REFUSED: Text(
+        "API server 拒绝 operator 修改子对象：准入策略、webhook，或 operator 权限不足。",
+        "请管理员修正策略、webhook 或 operator 的权限；operator 会自动重试。",
+        Who.ADMIN,
+    ),
     Reason.NAME_CONFLICT: Text(
         "operator 要为该作业创建的对象，其名称已被另一个对象占用。",
         "删除那个对象，或换个名称提交作业。",

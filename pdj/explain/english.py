@@ -56,8 +56,7 @@ FAULTS = faults.ENGLISH
 """The texts by the kind of fault that the program's log shows."""
 NOT_SET_UP = Text(
     "A node cannot set a pod up: the warnings below say why.",
-    "Correct or create the volume or the object that the warnings name; the node tries again by "
-    "itself.",
+    "Correct or create the volume or object that the warnings name; the node tries again.",
     Who.USER,
 )
 SILENT = Text(
@@ -217,8 +216,7 @@ TEXTS: Texts = {
     ),
     **kueue.ENGLISH_REASONS,
     Reason.POD_GROUP_PENDING: Text(
-        "The batch scheduler has not admitted the gang yet: the queue is full, or there is no room "
-        "for the whole gang.",
+        "The batch scheduler has not admitted the gang yet: its queue or the cluster is full.",
         "Wait for room in the queue, or ask for less. With Volcano, check that its scheduler runs "
         "and that the queue exists.",
         Who.USER,
@@ -236,16 +234,19 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.CREATE_REFUSED: Text(
-        "The API server does not let the operator create an object of the job, because of pod "
-        "security, a webhook, or rights that the operator lacks.",
+        "The API server refuses an object of the job: pod security, a webhook, or missing rights.",
         "Read the message: change the pod template to what the namespace allows, or have the "
         "policy or the operator's rights changed. The operator tries again by itself.",
         Who.USER,
     ),
     Reason.DELETE_REFUSED: Text(
-        "The API server does not let the operator delete an object of the job, because of a "
-        "webhook, or rights that the operator lacks.",
+        "The API server refuses to delete an object of the job: a webhook, or missing rights.",
         "Have the webhook or the operator's rights corrected; the operator retries by itself.",
+        Who.ADMIN,
+    ),
+    Reason.PATCH_REFUSED: Text(
+        "The API server refuses to change an object of the job: a policy, or missing rights.",
+        "Have the policy or the operator's rights corrected; the operator retries by itself.",
         Who.ADMIN,
     ),
     Reason.NAME_CONFLICT: Text(
@@ -387,8 +388,7 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.OWNED_VARIABLE: Text(
-        "The template sets a variable or field that the operator sets itself; its value is "
-        "dropped.",
+        "The template sets a variable or field that the operator sets; its value is dropped.",
         "Remove the variable or field from the template.",
         Who.USER,
     ),

@@ -34,6 +34,12 @@ def seconds_to_ttl(view: View) -> float | None:
     return _seconds_left(view, view.job.status.completion_time, ttl)
 
 
+def is_time_up(view: View) -> bool:
+    """Whether the job has ended, and its ttlSecondsAfterFinished has passed."""
+    left = seconds_to_ttl(view) if view.job.status.is_terminal else None
+    return left is not None and left <= 0
+
+
 def _seconds_left(view: View, since: str, limit: int | None) -> float | None:
     moment = parse_time(since)
     if limit is None or moment is None:

@@ -5,14 +5,15 @@ from functools import partial
 from api.constants import Condition, Intranet, Role
 from api.objects import name_of
 from reconcile.attempt.elastic import replacement_delay
-from reconcile.build.gang import Gang, find_gang, own_pod_group_creates, own_pod_group_patches
+from reconcile.build.gang import Gang, find_gang, own_pod_group_creates
 from reconcile.build.rendezvous import all_have_addresses, build_config_map
 from reconcile.build.services import build_service
 from reconcile.build.templates import build_pod
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.children.host_ports import seconds_to_ports
-from reconcile.children.wake import seconds_to_wake, wake_patches
-from reconcile.children.workload import workload_creates, workload_deletes, workload_patches
+from reconcile.children.refusals import wanted_patches
+from reconcile.children.wake import seconds_to_wake
+from reconcile.children.workload import workload_creates, workload_deletes
 from reconcile.model.hold import Stop, earliest
 from reconcile.model.plan import Create, Plan
 from reconcile.model.view import View
@@ -29,19 +30,17 @@ in every pass takes 30 ms; thirty such jobs at once kept the interpreter busy.
 def change_children(view: View, stop: Stop) -> Plan:
     """A plan without a status: the deletes and patches, and the creates that no hold stops."""
     deletes = wanted_deletes(view) + workload_deletes(view)
-    patches = workload_patches(view)
+    patches = wanted_patches(view)
     queues = workload_creates(view) if stop < Stop.CREATES else ()
     if view.job.status.is_true(Condition.SUSPENDED) or view.is_adopted:
         return Plan(deletes, patches, creates=tuple(filter(None, (queues,))))
     if stop is Stop.PODS:
         both = (queues, _config_map_creates(view))
         return Plan(deletes, patches, creates=tuple(filter(None, both)))
-    gang = find_gang(view)
-    patches += wake_patches(view) + (own_pod_group_patches(view, gang) if gang else ())
     if stop is Stop.CREATES:
         return Plan(deletes, patches, requeue_after=seconds_to_wake(view))
     names, wait = _names_to_create(view)
-    creates = _create_groups(view, gang, names)
+    creates = _create_groups(view, find_gang(view), names)
     return Plan(deletes, patches, creates, requeue_after=earliest(wait, seconds_to_wake(view)))
 
 

@@ -2,6 +2,7 @@
 
 from api.constants import LABEL_ATTEMPT, CleanPodPolicy, Condition, Phase
 from api.objects import labels_of, name_of
+from reconcile.attempt.adoption import take_over
 from reconcile.attempt.elastic import is_recorded
 from reconcile.build.gang import find_gang
 from reconcile.model.plan import Delete, deletes_of
@@ -18,6 +19,8 @@ def wanted_deletes(view: View) -> tuple[Delete, ...]:
         return ()  # the garbage collector deletes them
     if view.job.status.is_terminal:
         return _cleanup_deletes(view)
+    if view.is_inherited:
+        return take_over(view).deletes
     deletes = _obsolete_deletes(view)
     if view.job.status.is_true(Condition.SUSPENDED):  # such a job holds no resources
         return deletes + deletes_of(view.observed.pod_groups)

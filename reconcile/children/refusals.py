@@ -1,7 +1,7 @@
 """Which refusals still matter, and what the job says of them.
 
-After a child was refused, its job can be scaled down, suspended or restarted, or end. A job that
-then no longer needs the child must neither wait for it nor report such a wait.
+After a write of a child was refused, its job can be scaled down, suspended or restarted, or end. A
+job that then no longer needs the write must neither wait for it nor report such a wait.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,27 @@ from api.constants import (
     Reason,
 )
 from api.objects import name_of
-from reconcile.build.gang import find_gang
+from reconcile.attempt.adoption import take_over
+from reconcile.attempt.deadlines import is_time_up
+from reconcile.build.gang import find_gang, own_pod_group_patches
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.children.terminating import force_deletes
-from reconcile.children.workload import workload_creates, workload_deletes
+from reconcile.children.wake import wake_patches
+from reconcile.children.workload import (
+    finish_patches,
+    workload_creates,
+    workload_deletes,
+    workload_patches,
+)
 from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, and_more
-from reconcile.model.plan import FORMER_JOB, OWNERLESS, YOUNG_KIND, Refusal
+from reconcile.model.plan import (
+    FORMER_JOB,
+    OWNERLESS,
+    YOUNG_KIND,
+    Patch,
+    Plan,
+    Refusal,
+)
 from reconcile.model.view import View
 
 RETRIES = "the operator retries by itself"
@@ -31,20 +46,38 @@ Names = dict[str, AbstractSet[str]]
 
 
 def drop_moot(view: View) -> View:
-    """The view without refusals of children that are neither lacking nor to be deleted."""
+    """The view with refusals of wanted writes only; those of patches, which stop nothing, last."""
     if not view.observed.refusals:
         return view
     lacking = lacking_children(view)
     deletes = (*wanted_deletes(view), *workload_deletes(view), *force_deletes(view))
-    leaving = {(delete.target.kind, delete.target.name) for delete in deletes}
-    standing = tuple(
-        each
-        for each in view.observed.refusals
-        if (each.child in leaving if each.is_delete else each.name in lacking.get(each.kind, ()))
-    )
+    leaving = {delete.target.child for delete in deletes}
+    leaving |= {("PaddleJob", view.job.name)} if is_time_up(view) else set()
+    changing = {patch.target.child for patch in wanted_patches(view)}
+
+    def stands(refusal: Refusal) -> bool:
+        if refusal.is_delete or refusal.is_patch:
+            return refusal.child in (leaving if refusal.is_delete else changing)
+        return refusal.name in lacking.get(refusal.kind, ())
+
+    standing = tuple(sorted(filter(stands, view.observed.refusals), key=lambda r: r.is_patch))
     if standing == view.observed.refusals:
         return view
     return replace(view, observed=replace(view.observed, refusals=standing))
+
+
+def without_refused(view: View, plan: Plan) -> Plan:
+    """The plan without changes and deletes that were refused just now."""
+    if not view.pause_seconds:
+        return plan
+    refused = {each.child for each in view.observed.refusals}
+    return replace(
+        plan,
+        deletes=tuple(each for each in plan.deletes if each.target.child not in refused),
+        patches=tuple(each for each in plan.patches if each.target.child not in refused),
+        delete_job=plan.delete_job and ("PaddleJob", view.job.name) not in refused,
+        is_paused=True,
+    )
 
 
 def is_over_quota(refusal: Refusal) -> bool:
@@ -74,6 +107,22 @@ def explain_refusals(view: View, refusals: Sequence[Refusal]) -> Hold:
     return replace(_explain(view, refusals[0]), more=and_more(len(refusals) - 1))
 
 
+def wanted_patches(view: View) -> tuple[Patch, ...]:
+    """The patches that the job wants now. Plans take them from here alone, or refusals get lost."""
+    status = view.job.status
+    if view.job.is_deleting:
+        return ()
+    if status.is_terminal:
+        return finish_patches(view)
+    if view.is_inherited and view.job.is_ours:
+        return take_over(view).patches
+    patches = workload_patches(view)
+    if not view.job.is_ours or status.is_true(Condition.SUSPENDED) or view.is_adopted:
+        return patches
+    gang = find_gang(view)
+    return patches + wake_patches(view) + (own_pod_group_patches(view, gang) if gang else ())
+
+
 def _explain(view: View, refusal: Refusal) -> Hold:
     child, cause = f"{refusal.kind} {refusal.name}", refusal_cause(refusal)
     if refusal.reason == FORMER_JOB:
@@ -99,11 +148,15 @@ def _explain(view: View, refusal: Refusal) -> Hold:
     if refusal.is_delete:
         next_step = f"ask for permission; {RETRIES}"
         return Hold(Reason.DELETE_REFUSED, cause, next_step, warns=True)
+    if refusal.is_patch:
+        next_step = f"ask for permission; {RETRIES}"
+        return Hold(Reason.PATCH_REFUSED, cause, next_step, warns=True)
     next_step = f"change the template or ask for permission; {RETRIES}"
     return Hold(Reason.CREATE_REFUSED, cause, next_step, warns=True)
 
 
 def refusal_cause(refusal: Refusal) -> str:
     """What was refused, and why, in the API server's words."""
-    what = "cannot be deleted: " if refusal.is_delete else ""
+    verb = "deleted" if refusal.is_delete else "changed" if refusal.is_patch else ""
+    what = f"cannot be {verb}: " if verb else ""
     return f"{refusal.kind} {refusal.name}: {what}{refusal.message}"[:MAX_CAUSE_CHARACTERS]

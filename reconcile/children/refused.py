@@ -1,4 +1,4 @@
-"""Handles children that the API server does not let the operator create or delete.
+"""Handles children that the API server does not let the operator create, change or delete.
 
 Somebody can fix the cause of most refusals: raise a quota, repair a webhook, grant a right. The job
 waits, and its creates pause. But a child that fails the API server's own validation stays invalid,
@@ -24,7 +24,9 @@ def await_permission(view: View) -> Move | Hold | None:
     if invalid is not None:
         return _await_correction(view, invalid)
     if standing:
-        return _pausing(view, explain_refusals(view, standing))
+        pausing = _pausing(view, explain_refusals(view, standing))
+        # Patches come last, so no other write was refused. They are paced, but nothing waits.
+        return replace(pausing, stops=Stop.NOTHING) if standing[0].is_patch else pausing
     return _still_invalid(view)
 
 

@@ -7,6 +7,7 @@ replaces the whole list of conditions, so it applies only to the version that wa
 
 from api.constants import ANNOTATION_SUSPENDED, LABEL_QUEUE, MULTIKUEUE, Condition, Phase, Role
 from api.objects import Raw, controller_of, format_time, name_of, parse_time
+from reconcile.attempt.deadlines import is_time_up
 from reconcile.build.workload import build_adoption, build_workload, is_of_job, is_stale, uses_kueue
 from reconcile.children.cleanup import has_ended
 from reconcile.model.plan import Create, Delete, ObjectReference, Patch, Plan, deletes_of
@@ -85,10 +86,14 @@ def tend_delegated(view: View) -> Plan:
 
 
 def finish_patches(view: View) -> tuple[Patch, ...]:
-    """Report the end of a job when none of its pods runs any more. This frees its quota."""
+    """Report the end of a job when no pod runs any more, or when they are to go with the job.
+
+    This frees its quota.
+    """
     workload = view.workload
     is_over = is_set(workload, "Finished") or not view.settings.kueue
-    if workload is None or is_over or not all(has_ended(pod) for pod in view.all_pods):
+    is_early = not (is_time_up(view) or all(has_ended(pod) for pod in view.all_pods))
+    if workload is None or is_over or is_early:
         return ()
     is_well = view.job.status.phase == Phase.COMPLETED
     condition = view.job.status.condition(Condition.COMPLETED if is_well else Condition.FAILED)

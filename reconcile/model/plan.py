@@ -24,6 +24,11 @@ class ObjectReference:
     name: str
     uid: str
 
+    @property
+    def child(self) -> Child:
+        """Its kind and name."""
+        return self.kind, self.name
+
     @classmethod
     def of(cls, obj: Raw) -> "ObjectReference":
         """The reference to an object from the store."""
@@ -113,12 +118,12 @@ YOUNG_KIND = "YoungKind"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A create or a delete that the API server refused in an earlier pass, or that keeps failing.
+    """A write of a child that the API server refused in an earlier pass, or that keeps failing.
 
     `reason` is the API server's (Invalid, Forbidden, AlreadyExists, ...), one of those above, or
     Altered if admission changed the child. AlreadyExists means that an object which this job does
     not control has the name. `is_final`: the child is invalid because of the job's spec, and
-    waiting does not help.
+    waiting does not help. A write that is neither `is_delete` nor `is_patch` is a create.
     """
 
     kind: str
@@ -128,6 +133,7 @@ class Refusal:
     code: int
     is_delete: bool = False
     is_final: bool = False
+    is_patch: bool = False
 
     @property
     def child(self) -> Child:
@@ -191,7 +197,7 @@ class Observed:
     permission to read nodes.
     `most_devices` is the most of each device that any node has. None if the operator reads no nodes
     or there are none, and for a job without pods that the scheduler cannot place.
-    `refusals` are the creates and deletes that failed in earlier passes, and why.
+    `refusals` are the writes of children that failed in earlier passes, and why.
     `refused_times` counts the passes in a row with refusals, 0 if only other jobs were refused;
     `refused_seconds` is how long ago the last refusal was noted.
     `paused_in_namespace` counts the jobs of the namespace that have refusals.

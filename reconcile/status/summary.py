@@ -4,9 +4,18 @@ from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from api.constants import LABEL_JOB_UID, LABEL_ROLE, TERMINAL_PHASES, Condition, Phase, Reason, Role
-from api.objects import changed, format_time
-from api.status import NOT_WAITING, JobStatus, RoleStatus, telling_conditions
+from api.constants import (
+    LABEL_JOB_UID,
+    LABEL_ROLE,
+    MULTIKUEUE,
+    TERMINAL_PHASES,
+    Condition,
+    Phase,
+    Reason,
+    Role,
+)
+from api.objects import Raw, changed, format_time
+from api.status import NOT_WAITING, JobStatus, RoleStatus, dump_status, telling_conditions
 from reconcile.attempt.restart_request import note_request
 from reconcile.attempt.stalled import note_stall
 from reconcile.build.gang import find_gang
@@ -48,6 +57,19 @@ def summarize(view: View) -> JobStatus:
         status = _with_conditions(view, changed(status, phase=phase), hold)
         status = note_progress(view, status)
     return status.with_headline(next(telling_conditions(status), None))
+
+
+def tell_in_others(view: View) -> tuple[JobStatus, Raw | None]:
+    """A status that another controller writes, with a Pending that says what is refused; its patch.
+
+    Unchanged where it is a copy of the status in another cluster, as Kueue makes it.
+    """
+    status = view.job.status
+    if view.job.is_ours or (view.job.spec.managed_by == MULTIKUEUE and not status.phase):
+        status = _set_pending(view, status, view.reported_hold, Reason.ENDED)
+    if status.conditions == view.job.status.conditions:
+        return view.job.status, None
+    return status, {"status": {"conditions": dump_status(status)["conditions"]}}
 
 
 def _with_facts(view: View, status: JobStatus) -> JobStatus:
@@ -141,11 +163,12 @@ def _with_conditions(view: View, status: JobStatus, hold: Hold | None) -> JobSta
 
 
 def _explain_running(view: View) -> tuple[Reason, str]:
-    """Why the job counts as running, and what has happened to its nodes or PodGroup since."""
+    """Why the job counts as running; what is refused, or has befallen its nodes or PodGroup."""
     if silent := explain_silent_nodes(view):
         return Reason.NODE_LOST, "; next: ".join(silent)
     for hold in view.holds:
-        if hold.reason in _OF_POD_GROUP and hold.stops:
+        is_refused = bool(view.observed.refusals) and hold.warns
+        if hold.reason and (is_refused or (hold.reason in _OF_POD_GROUP and hold.stops)):
             return hold.reason, hold.message
     return Reason.ALL_PODS_RUNNING, ""
 

@@ -75,6 +75,9 @@ class World:
     changes: list[Change] = field(default_factory=list)
     refusals: dict[Place, Refusal] = field(default_factory=dict)
     refused_kinds: set[str] = field(default_factory=set)
+    refused_patches: set[str] = field(default_factory=set)
+    """Kinds whose objects a policy lets nobody change."""
+    refused_deletes: set[str] = field(default_factory=set)
     told: list[EmitEvent] = field(default_factory=list)
     counted: list[Outcome] = field(default_factory=list)
     nodes: dict[str, Raw] | None = None
@@ -169,6 +172,8 @@ class World:
         obj = self.objects.get((kind, name))
         if obj is None:
             return
+        if kind in self.refused_deletes:
+            raise Forbidden(f"{name} is denied: {kind}s stay", code=403, reason="Forbidden")
         if uid and uid_of(obj) != uid:
             raise Conflict(name)
         is_bound = kind == "Pod" and obj["spec"].get("nodeName")
@@ -181,6 +186,8 @@ class World:
     def patch(self, kind: str, name: str, body: Raw) -> None:
         """A merge patch of an object; raises Conflict on another UID."""
         obj = self.get(kind, name)
+        if kind in self.refused_patches:
+            raise Forbidden(f"{name} is denied: {kind}s stay", code=403, reason="Forbidden")
         if (body.get("metadata") or {}).get("uid", uid_of(obj)) != uid_of(obj):
             raise Conflict(name)
         version = obj["metadata"]["resourceVersion"]

@@ -1,4 +1,4 @@
-"""Pods that nobody may delete keep a job from its next attempt, and it says so."""
+"""Pods that nobody may delete or change: the job says so, and goes on as far as it can."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,17 +14,26 @@ waits as long again. And what a pod takes to start."""
 
 
 @contextmanager
-def pods_that_stay(lab: Lab) -> Iterator[None]:
-    """While the block lasts, nobody may delete a pod of the namespace."""
+def pods_that_stay(lab: Lab, operation: str = "DELETE") -> Iterator[None]:
+    """While the block lasts, nobody may delete, or change, a pod of the namespace."""
     lab.submit({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, **shell("true")})
-    with denied(lab, "", "pods", "DELETE", TOLD):
-        lab.wait(lambda: is_held(lab), "the policy holds")
+    verb = ("delete", "pod", "probe") if operation == "DELETE" else ("label", "pod", "probe", "a=b")
+    with denied(lab, "", "pods", operation, TOLD):
+        lab.wait(lambda: is_held(lab, *verb), "the policy holds")
         yield
 
 
-def is_held(lab: Lab) -> bool:
-    delete = ("-n", lab.namespace, "delete", "pod", "probe", "--dry-run=server")
-    return TOLD in lab.cluster.kubectl(*delete, check=False).stderr
+def is_held(lab: Lab, *verb: str) -> bool:
+    tried = lab.cluster.kubectl("-n", lab.namespace, *verb, "--dry-run=server", check=False)
+    return TOLD in tried.stderr
+
+
+def test_job_whose_pods_may_not_be_woken_says_so_and_runs_all_the_same(lab: Lab) -> None:
+    with pods_that_stay(lab, "UPDATE"):
+        lab.submit(paddle_job("asleep", {"worker": (2, shell("exit 0"))}))
+        lab.wait(lambda: lab.events("asleep", "PatchRefused"), "an Event says so")
+        assert_explained(lab, "asleep", Reason.PATCH_REFUSED)
+        lab.wait_completed("asleep")
 
 
 def test_job_says_that_its_pods_may_not_be_deleted_and_goes_on_when_they_may(lab: Lab) -> None:

@@ -225,7 +225,7 @@ ELSEWHERE = {
         Reason.FORCE_DELETED,
     },
     "failures/test_refused_pods.py": {Reason.CREATE_REFUSED},
-    "surroundings/test_refused_deletes.py": {Reason.DELETE_REFUSED},
+    "surroundings/test_refused_deletes.py": {Reason.DELETE_REFUSED, Reason.PATCH_REFUSED},
     "scheduling/test_partly_placed.py": {Reason.PARTLY_PLACED},
     "scheduling/test_pending.py": {Reason.POD_GROUP_PENDING},
     "scheduling/test_kueue.py": {Reason.QUEUED, Reason.QUEUE_UNAVAILABLE, Reason.EVICTED},

@@ -58,6 +58,14 @@ def refused(message: str, reason: str = "Forbidden", kind: str = "Pod", **more: 
     return wait_of(view_of(JOB, *pods, refusals=(refusal,)))
 
 
+def patch_refused() -> Hold:
+    served = {"spec": {"minMember": 1}, "metadata": {"name": "train-0123abcd", "uid": "u"}}
+    own = OWN | served | {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
+    refusal = Refusal("PodGroup", "train-0123abcd", "Forbidden", "...", 403, is_patch=True)
+    view = view_of(VOLCANOS, volcano_served=True, pod_groups=(own,), refusals=(refusal,))
+    return wait_of(view)
+
+
 def waits(reason: str, message: str = "") -> Hold:
     """What a job says one of whose pods waits so."""
     job = a_job().with_workers(2).build()
@@ -230,6 +238,7 @@ SAID: dict[str, Callable[[], Hold]] = {
     "too many members": lambda: gang(named_pod_group=group("train", 9)),
     "refused": lambda: refused('violates PodSecurity "restricted:latest": ...'),
     "delete refused": lambda: refused("...", is_delete=True),
+    "patch refused": patch_refused,
     "no owner": lambda: refused("a1b2", OWNERLESS),
     "name taken": lambda: refused("", "AlreadyExists"),
     "queued": lambda: queued(workloads_served=True),
