@@ -2,6 +2,7 @@
 
 import faulthandler
 import gc
+import os
 import signal
 import sys
 import threading
@@ -56,4 +57,7 @@ def _answer_signals(manager: Manager, log: Log) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # sys.exit would wait for a helper whose write hangs

@@ -51,8 +51,8 @@ SYNC_SECONDS = 120.0
 CATCH_UP_SECONDS = 60.0
 """A new leader's caches must become as new as its lease within this time, or the process ends."""
 DRAIN_SECONDS = 20.0
-"""How long the shutdown waits for passes in progress. All its waits together take less than the
-usual grace period of a pod, 30 s."""
+"""How long the shutdown waits for passes in progress. This, EVENTS_SECONDS and JOIN_SECONDS are all
+its waits: together less than the usual grace period of a pod, 30 s."""
 ENDED_SPREAD_SECONDS = 30.0
 """The first passes of ended jobs, which can be thousands, are spread over this time."""
 EVENTS_SECONDS = 0.5
@@ -174,7 +174,7 @@ class Manager:
             server.stop()
         if self._gate is not None:
             self._gate.close()
-        self._worker.applier.close()
+        self._worker.applier.close(waits=is_drained)
         left = self._threads.join(JOIN_SECONDS)
         for client in self._clients:
             client.close()

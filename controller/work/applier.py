@@ -107,9 +107,9 @@ class Applier:
         """Start no more batches; writes in progress finish."""
         self._stop.set()
 
-    def close(self) -> None:
-        """Stop the helper threads. Call this only when no worker uses them any more."""
-        self._helpers.close()
+    def close(self, *, waits: bool = True) -> None:
+        """Stop the helper threads; `waits` for them, which is right if no worker uses them."""
+        self._helpers.close(waits=waits)
 
     def _confirm_gone(self, task: _Task) -> bool:
         """Whether the API server confirms that the pods are gone; if not, notes an error."""

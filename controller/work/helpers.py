@@ -6,7 +6,7 @@ webhook, other jobs continue with their own workers.
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -21,21 +21,37 @@ class Helpers:
         self._free = threading.Semaphore(count)
 
     def map(self, do: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """Call `do` for each item, the last in this thread; returns the results in order."""
-        started = [self._start(do, item) for item in items[:-1]]
-        last = [do(item) for item in items[-1:]]
-        return [each.result() for each in started] + last
+        """Call `do` for each item, the last in this thread; returns the results in order.
 
-    def close(self) -> None:
-        """Stop the threads. Call this only when no worker uses them any more."""
-        self._pool.shutdown(cancel_futures=True)
+        If a call raises, the first such exception is raised when all calls have ended: the caller
+        gives its job to another worker, which must not meet writes of this one.
+        """
+        started = [self._start(do, item) for item in items[:-1]]
+        started += [_call(do, item) for item in items[-1:]]
+        wait(started)
+        return [each.result() for each in started]
+
+    def close(self, *, waits: bool = True) -> None:
+        """Let the threads end; `waits` until they have, which a call that hangs holds up."""
+        self._pool.shutdown(waits, cancel_futures=True)
 
     def _start(self, do: Callable[[Item], Result], item: Item) -> Future[Result]:
         """Let a free helper call `do`, or call it here if none is free; returns the Future."""
-        if self._free.acquire(blocking=False):
+        if not self._free.acquire(blocking=False):
+            return _call(do, item)
+        try:
             started = self._pool.submit(do, item)
-            started.add_done_callback(lambda _: self._free.release())
-            return started
-        done: Future[Result] = Future()
+        except RuntimeError:  # closed: the shutdown did not wait for this worker
+            self._free.release()
+            return _call(do, item)
+        started.add_done_callback(lambda _: self._free.release())
+        return started
+
+
+def _call(do: Callable[[Item], Result], item: Item) -> Future[Result]:
+    done: Future[Result] = Future()
+    try:
         done.set_result(do(item))
-        return done
+    except BaseException as error:
+        done.set_exception(error)
+    return done

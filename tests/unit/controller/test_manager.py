@@ -13,7 +13,15 @@ from api.objects import name_of
 from controller.cache.reflector import Reflector
 from controller.client.connection import Credentials, build_connection
 from controller.leader import LeaderElector
-from controller.manager import EXIT_FAILED, SYNC_SECONDS, Foundation, Manager
+from controller.manager import (
+    DRAIN_SECONDS,
+    EVENTS_SECONDS,
+    EXIT_FAILED,
+    JOIN_SECONDS,
+    SYNC_SECONDS,
+    Foundation,
+    Manager,
+)
 from controller.options import parse_options
 from controller.work.events import EventRecorder
 from kube.clock import Clock
@@ -335,6 +343,25 @@ def test_the_lease_is_left_to_expire_where_a_write_does_not_end(api, start, hold
     held.let_go()
     api.put(LEASE, a_lease("another"))  # which ends the election
     assert operator.wait() == 0
+
+
+@pytest.mark.usefixtures("short_drain")
+def test_a_write_that_does_not_end_holds_up_no_shutdown(api, start, hold, monkeypatch):
+    monkeypatch.setattr(sys.modules[Manager.__module__], "JOIN_SECONDS", 0.1)
+    api.put(f"{JOBS}/train", a_job().with_workers(3).build())
+    held = hold("POST", PODS)
+    # The worker itself creates the first pod; a helper meets what hangs.
+    api.fault = lambda *asked: held(*asked) if pods(api) else None
+    operator = start("--leader-elect=false")
+    held.has_caught.wait(patience.SECONDS)
+    operator.manager.stop()
+    eventually(lambda: operator.exit_code == 0)
+    assert pods(api) == ["train-worker-0"]
+    held.let_go()
+
+
+def test_all_waits_of_the_shutdown_fit_into_the_grace_period_of_a_pod():
+    assert DRAIN_SECONDS + EVENTS_SECONDS + JOIN_SECONDS < 30
 
 
 def test_a_new_leader_acts_on_no_view_older_than_its_lease(api, start):
