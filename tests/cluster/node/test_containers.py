@@ -10,9 +10,9 @@ import pytest
 from api.objects import Raw
 from localcluster.client.informer import Informer
 from localcluster.machine import clock
+from tests.live import patience
 from tests.live.nodepods import (
     BACKOFF_SECONDS,
-    DEADLINE_SECONDS,
     EMPTY,
     IMAGE,
     MOUNT,
@@ -158,9 +158,9 @@ def test_each_end_is_shown_before_the_container_starts_again(pods: Pods) -> None
     informer = Informer(pods.client, path, lambda _: None, note)
     informer.start()
     try:
-        assert informer.synced.wait(DEADLINE_SECONDS)
+        assert informer.synced.wait(patience.SECONDS)
         pods.create("ends", shell("exit 1"), restartPolicy="OnFailure")
-        assert clock.wait_until(lambda: set(ends) >= {0, 1, 2}, DEADLINE_SECONDS), ends
+        assert clock.wait_until(lambda: set(ends) >= {0, 1, 2}, patience.SECONDS), ends
     finally:
         informer.stop()
         informer.join()
