@@ -101,9 +101,9 @@ class PodManager:
                 worker = self._workers[uid] = self._new_worker(pod)
                 worker.start()
                 return
-        if worker is not None:
-            worker.update(pod)
-        elif "deletionTimestamp" in pod["metadata"]:
+            if worker is not None:
+                worker.update(pod)  # with the lock, or `_finished` takes an older version
+        if worker is None and "deletionTimestamp" in pod["metadata"]:
             self._ended.put(pod)
 
     def _new_worker(self, pod: Raw) -> PodWorker:
@@ -129,10 +129,10 @@ class PodManager:
         return self._addresses.keep(former) if former else self._addresses.take()
 
     def _finished(self, worker: PodWorker) -> None:
-        pod = worker.newest
         if worker.address != self._addresses.node_address:
             self._addresses.release(worker.address)
         with self._lock:
+            pod = worker.newest  # from now on, deletions find no worker
             self._workers.pop(pod["metadata"]["uid"], None)
             is_known = self._uids.get(_key(pod)) == pod["metadata"]["uid"]
             if is_known:

@@ -10,6 +10,7 @@ from localcluster.node import manager
 from localcluster.node.manager import PodManager
 from localcluster.node.network import addresses as pool
 from localcluster.node.network.addresses import AddressPool
+from tests.unit.controller.fakes import eventually
 
 
 class Worker:
@@ -23,6 +24,9 @@ class Worker:
 
     def start(self) -> None:
         Worker.started.append(self)
+
+    def update(self, pod: Raw) -> None:
+        self.newest = pod
 
 
 def pod(phase: str, policy: str = "Always", **status: str) -> Raw:
@@ -43,6 +47,23 @@ def test_late_news_of_a_pod_that_has_ended_start_nothing(tmp_path, mocker):
     node.event("MODIFIED", pod("Running"))
     node.event("MODIFIED", pod("Succeeded"))
     assert len(Worker.started) == 1
+
+
+def test_deletion_that_comes_while_the_worker_of_a_pod_ends_is_not_lost(tmp_path, mocker):
+    mocker.patch.object(manager, "PodWorker", Worker)
+    deleted: list[Raw] = []
+    mocker.patch.object(manager, "delete_pod", lambda _client, pod: deleted.append(pod))
+    Worker.started = []
+    addresses = mocker.Mock()
+    context: Any = SimpleNamespace(name="node-0", client=None)
+    node = PodManager(context, addresses, tmp_path, {})
+    node.event("ADDED", pod("Pending"))
+    going = pod("Running")
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    addresses.release = lambda _: node.event("MODIFIED", going)  # by the informer, just now
+    Worker.started[0].finish()
+    node.start()
+    eventually(lambda: deleted == [going])
 
 
 @pytest.fixture
