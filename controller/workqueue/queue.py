@@ -99,6 +99,8 @@ class WorkQueue:
         """Namespaces with a key that had waited long when a worker got it. If a namespace has used
         up its share of the workers, only it is backlogged.
         """
+        self._early: set[Key] = set()
+        """Keys whose last failed pass asked for a time before the end of the back-off."""
         self._is_open = False
         metrics.watch(lambda: len(self._waiting), self._ages)
 
@@ -123,16 +125,24 @@ class WorkQueue:
                 self._due[key] = due
                 self._set_timer_locked(due, key)
 
-    def retry(self, key: Key, asked_seconds: float | None = None, *, is_away: bool = False) -> None:
-        """Count a failure; add the key after its back-off, or about `asked_seconds` if given."""
+    def retry(
+        self, key: Key, asked_seconds: float | None = None, *, is_away: bool = False
+    ) -> float:
+        """Count a failure; add the key after its back-off, or about `asked_seconds` if given.
+
+        Returns the seconds until then.
+        """
         self._metrics.retried()
         most = RECONNECT_SECONDS if is_away else RETRY_MAX_SECONDS
-        self.add_after(key, self._limiter.next_delay(key, asked_seconds, most))
+        delay = self._limiter.next_delay(key, asked_seconds, most)
+        self.add_after(key, delay)
+        return delay
 
     def forget(self, key: Key) -> None:
         """Forget the key's failures and its delay, after a pass that has seen everything."""
         self._limiter.forget(key)
         with self._changed:
+            self._early.discard(key)
             self._due.pop(key, None)
 
     def is_backlogged(self, namespace: str) -> bool:
@@ -168,10 +178,17 @@ class WorkQueue:
         """Return a key that the worker has finished, and add it again as the filing says."""
         if filing.is_settled:
             self.forget(key)
+        after = filing.after_seconds
         if filing.is_failed:
-            self.retry(key, filing.asked_seconds, is_away=filing.is_away)
-        if filing.after_seconds is not None:
-            self.add_after(key, filing.after_seconds)
+            delay = self.retry(key, filing.asked_seconds, is_away=filing.is_away)
+            # A deadline comes once. What each pass asks for anew must not undo the back-off.
+            if after is None or after >= delay or key in self._early:
+                after = after if key not in self._early else None
+                self._early.discard(key)
+            else:
+                self._early.add(key)
+        if after is not None:
+            self.add_after(key, after)
         self.done(key, filing.rest_seconds or 0.0)
 
     def shut_down(self) -> None:

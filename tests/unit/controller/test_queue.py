@@ -12,6 +12,7 @@ from controller.workqueue.queue import (
     BACKLOG_LASTS_SECONDS,
     BACKLOG_SECONDS,
     MAX_REST_SECONDS,
+    Filing,
     WorkQueue,
 )
 from kube.clock import Clock
@@ -392,3 +393,25 @@ def test_keys_that_are_delayed_or_rest_make_no_backlog(queue, clock):
     for _ in range(2):
         queue.get()
     assert not queue.is_backlogged("ns")
+
+
+def fail(queue: WorkQueue, clock: SteppedClock, after: float | None = None) -> float:
+    """A failed pass; the seconds until the next one."""
+    take(queue, A)
+    queue.file(A, Filing("error", after, is_failed=True))
+    before = clock.monotonic()
+    while A not in take_all(queue):
+        clock.step(0.5)
+    return clock.monotonic() - before
+
+
+def test_what_each_failed_pass_asks_for_does_not_undo_the_back_off(queue, clock):
+    for _ in range(20):
+        fail(queue, clock, 1.0)
+    assert fail(queue, clock, 1.0) + fail(queue, clock, 1.0) >= 31
+
+
+def test_deadline_sooner_than_the_back_off_is_kept(queue, clock):
+    for _ in range(20):
+        fail(queue, clock)
+    assert fail(queue, clock, 3.0) == 3

@@ -262,11 +262,12 @@ FAILURES = {
 @pytest.mark.parametrize("fault", FAILURES.values(), ids=FAILURES)
 @pytest.mark.parametrize(("asked", "comes"), [(7, 7), (0, LEAST_WAIT_SECONDS)])
 def test_however_long_failed_writes_wait_the_plan_s_own_time_holds(bench, fault, asked, comes):
-    bench.plan = Plan(creates=CREATE.creates, requeue_after=asked)
+    bench.plan = CREATE
     bench.api.fault = fault
     for _ in range(13):
         bench.run()
         bench.clock.step(300)
+    bench.plan = Plan(creates=CREATE.creates, requeue_after=asked)
     assert bench.run() == comes
 
 
