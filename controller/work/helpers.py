@@ -31,7 +31,7 @@ class Helpers:
         wait(started)
         return [each.result() for each in started]
 
-    def close(self, *, waits: bool = True) -> None:
+    def close(self, *, waits: bool = False) -> None:
         """Let the threads end; `waits` until they have, which a call that hangs holds up."""
         self._pool.shutdown(waits, cancel_futures=True)
 

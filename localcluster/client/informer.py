@@ -11,11 +11,14 @@ import traceback
 from collections.abc import Callable
 
 from kube.client import Client, Query, read_events
+from kube.clock import Clock
 from kube.errors import ApiError, Gone, error_from_status
 from kube.http import Stream
 from localcluster.client.rest import Raw
 
 WATCH_SECONDS = 300
+SHORT_WATCH_SECONDS = 1.0
+"""A watch that ends sooner than this and brought nothing counts as failed."""
 BACKOFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -35,7 +38,8 @@ class Informer(threading.Thread):
         self._on_replace = on_replace
         self._on_event = on_event
         self._version = ""
-        self._failures = 0
+        self._failures = self._events = 0
+        self._clock = Clock()
         self._stopping = threading.Event()
         self._stream: Stream | None = None
         self.synced = threading.Event()
@@ -46,8 +50,10 @@ class Informer(threading.Thread):
             try:
                 if not self._version:
                     self._list()
+                before, began = self._events, self._clock.monotonic()
                 self._follow()
-                continue
+                if self._events > before or self._clock.monotonic() - began >= SHORT_WATCH_SECONDS:
+                    continue
             except ApiError as error:
                 if error.code:  # the server has answered
                     print(f"cannot follow {self._path}: {error}", flush=True)
@@ -94,5 +100,6 @@ class Informer(threading.Thread):
             raise error_from_status(subject.get("code", 0), subject, None)
         self._version = str(subject["metadata"]["resourceVersion"])
         self._failures = 0
+        self._events += 1
         if kind != "BOOKMARK":
             self._on_event(kind, subject)

@@ -1,5 +1,6 @@
 """Follows a collection: lists it, watches it, and lists it again if the watch breaks."""
 
+import math
 import random
 import threading
 from collections.abc import Generator, Iterator
@@ -16,6 +17,8 @@ READ_SECONDS = 70.0
 """A bookmark comes every minute: a watch that is silent for longer is dead."""
 FIRST_PAUSE_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 8.0
+SHORT_WATCH_SECONDS = 1.0
+"""A watch that ends sooner than this and brought nothing counts as failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,10 @@ class Watch:
         self._clock = clock or Clock()
         self._closed = threading.Event()
         self._known: dict[str, Raw] = {}
+        self._events = 0
+        """How many the present watch has brought."""
+        self._opened_at = math.inf
+        """When it was opened."""
         self.trouble: ApiError | None = None
         """The present outage, or None. Any thread may read it."""
         self._lock = threading.Lock()
@@ -56,17 +63,21 @@ class Watch:
                 self._stream.close()
 
     def __iter__(self) -> Iterator[Change]:
-        pause = FIRST_PAUSE_SECONDS
+        pause, version = FIRST_PAUSE_SECONDS, ""
         while not self._closed.is_set():
+            is_broken, self._events, self._opened_at = True, 0, math.inf
             try:
-                version = yield from self._relist()
-                pause = FIRST_PAUSE_SECONDS
-                while not self._closed.is_set():
-                    version = yield from self._follow(version)
+                version = version or (yield from self._relist())
+                version = yield from self._follow(version)
+                is_broken = False
             except Gone:
-                continue
+                version = ""
             except (Transient, Throttled) as error:
-                self.trouble = error
+                self.trouble, version = error, ""
+            is_short = self._clock.monotonic() - self._opened_at < SHORT_WATCH_SECONDS
+            if self._events or not is_short:  # a list alone does not end the growth of the pauses
+                pause = FIRST_PAUSE_SECONDS
+            if is_broken or (is_short and not self._events):
                 self._clock.wait(self._closed, pause * random.uniform(0.7, 1.0))
                 pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
@@ -92,6 +103,7 @@ class Watch:
             "timeoutSeconds": random.randint(300, 600),
         }
         stream = self._client.stream(self._path, query, READ_SECONDS)
+        self._opened_at = self._clock.monotonic()
         with self._lock:
             self._stream = stream
         try:
@@ -99,6 +111,7 @@ class Watch:
                 return version
             for event in map(_check, read_events(stream)):
                 version = event["object"]["metadata"].get("resourceVersion") or version
+                self._events += 1
                 yield from self._take(event)
         finally:
             with self._lock:
