@@ -4,9 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
-# Each of several test processes has a network of its own, which not every user may make.
-TEST_PROCESSES ?= $(if $(shell unshare --net true 2>/dev/null && echo yes),4,0)
-PYTEST = $(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile --no-loadscope-reorder --durations=40
+# As many test processes as the machine carries: TEST_PROCESSES=4 for another number, 0 for one.
+PYTEST = $(BIN)/pytest --numprocesses=$(or $(TEST_PROCESSES),$(shell $(BIN)/python -m tests.live.processcount)) --dist=loadfile --no-loadscope-reorder --durations=40
 # What goes wrong around the operator: eight minutes, most of which it waits.
 RESILIENCE := tests/cluster/tenants tests/cluster/surroundings tests/faults
 # The ways to install, what watches the operator, and every command of the documents: eight minutes.

@@ -28,6 +28,7 @@ from tests.live.distribution import Distribution
 from tests.live.history import History
 from tests.live.lab import CORE, PADDLE_JOBS, Lab
 from tests.live.operated import SOON_LOST, install_without_deployment, start_operator
+from tests.live.processcount import API_SERVER_MIB
 from tests.live.shared import SharedClusters
 from tests.live.tinyimages import write_tiny_images
 
@@ -100,6 +101,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Build what the tests need before their clock starts."""
     if any(item.get_closest_marker("cluster") for item in session.items):
         ensure_binaries()
+    if hasattr(session.config, "workerinput"):
+        # There are several control planes: an API server is not to take a gigabyte. A compiler may.
+        os.environ.setdefault("GOMEMLIMIT", f"{API_SERVER_MIB}MiB")
 
 
 @pytest.fixture(scope="session")

@@ -144,10 +144,13 @@ def test_a_pod_asks_as_its_service_account(module_lab: Lab, client: Client) -> N
     pod = job["spec"]["worker"]["template"]["spec"]
     pod["serviceAccountName"] = "reader"
     program = "from paddlejob import Client; c = Client(); print(c.namespace, c.job('inside'))"
+    # A pod has a temporary folder of its own, and the checkout may lie in that of the machine.
+    pod["volumes"] = [{"name": "checkout", "hostPath": {"path": str(CHECKOUT)}}]
     pod["containers"][0] |= {
         "image": "python",
         "command": ["python", "-c", program],
-        "env": [{"name": "PYTHONPATH", "value": str(CHECKOUT)}],
+        "env": [{"name": "PYTHONPATH", "value": "/checkout"}],
+        "volumeMounts": [{"name": "checkout", "mountPath": "/checkout"}],
     }
     lines = list(client.submit(job).logs(follow=True, timeout=patience.SECONDS))
     assert lines == [f"worker-0 | {module_lab.namespace} <Job {module_lab.namespace}/inside>"]
