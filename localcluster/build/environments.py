@@ -27,6 +27,7 @@ from localcluster.build.training import Interpreter, own, training, written
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.filelock import FileLock
 from localcluster.machine.report import Report, run_to_end
+from localcluster.machine.userfolder import user_folder, writable
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SHARED = frozenset({"examples"})
@@ -78,9 +79,8 @@ class Recipe:
 
 
 def cache_folder() -> Path:
-    """This project's cache folder."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "paddlejob-operator"
+    """This project's cache folder. Raises LocalClusterError if it cannot be written to."""
+    return writable(user_folder("XDG_CACHE_HOME", ".cache"), "XDG_CACHE_HOME")
 
 
 def environment_path(name: str) -> Path:

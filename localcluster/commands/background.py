@@ -30,7 +30,8 @@ from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError, StartError
 from localcluster.machine.filelock import FileLock
 from localcluster.machine.report import Report
-from localcluster.machine.statefolder import LOCK, folder_of, remove_tree
+from localcluster.machine.statefolder import LOCK, STATE_HOME, folder_of, remove_tree
+from localcluster.machine.userfolder import writable
 
 CONFIG = "config"
 READY = "cluster is ready"
@@ -104,7 +105,7 @@ def stop(name: str, report: Report) -> bool:
 
 @contextmanager
 def _command_lock(report: Report) -> Iterator[None]:
-    lock = FileLock(folder_of(".lock"))
+    lock = FileLock(writable(folder_of(".lock"), STATE_HOME))
     if not lock.acquire(wait=False):
         report(f"another up or down is running (process {lock.holder_pid()}): waiting for its end")
         lock.acquire()

@@ -14,8 +14,10 @@ from pathlib import Path
 from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.filelock import FileLock
+from localcluster.machine.userfolder import user_folder
 
 DEFAULT_NAME = "default"
+STATE_HOME = "XDG_STATE_HOME"
 LOCK = "lock"
 IMAGES = "images.yaml"
 RUN_PREFIX = "run-"
@@ -25,8 +27,7 @@ ASKING_SECONDS = 2.0
 
 def folder_of(name: str) -> Path:
     """The state folder of the background cluster with this name."""
-    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(base) / "paddlejob-operator" / name
+    return user_folder(STATE_HOME, ".local/state") / name
 
 
 def name_of(folder: Path) -> str:
