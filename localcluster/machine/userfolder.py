@@ -21,7 +21,7 @@ def writable(path: Path, variable: str) -> Path:
     """The path, which may not exist yet. Raises LocalClusterError, with the variable to set, if
     nothing can be written there.
     """
-    there = next((each for each in (path, *path.parents) if each.exists()), path)
+    there = next((each for each in (path, *path.parents) if each.is_dir()), path)
     if path.parts[0] == "~" or not os.access(there, os.W_OK | os.X_OK):
         raise LocalClusterError(
             f"cannot write to {path}: set {variable} to a folder that you can write to"

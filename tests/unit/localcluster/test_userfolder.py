@@ -37,3 +37,9 @@ def test_a_user_without_a_home_is_told_the_same(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     with pytest.raises(LocalClusterError, match=SAYS):
         writable(user_folder(VARIABLE, ".cache"), VARIABLE)
+
+
+def test_a_file_lies_in_the_folder_that_counts(tmp_path):
+    file = tmp_path / ".lock"
+    file.touch()
+    assert writable(file, VARIABLE) == file
