@@ -16,6 +16,7 @@ from api.constants import Role
 from controller.client.api import read_events
 from kube.logs import MAX_BYTES
 from pdj.code import unpack
+from pdj.code.secret import is_secret
 from pdj.documents.reader import read_documents
 from pdj.errors import Problem
 from reconcile.build.rendezvous import build_config_map, moved_pods
@@ -27,6 +28,7 @@ from tests.memory.logs import STAMP
 from tests.timings.pairs import assert_grows_with_its_length
 from tests.unit.controller.fakes import SteppedClock
 from tests.unit.controller.test_log_reader import Cluster
+from tests.unit.pdj.test_folder_of_others import a_parcel
 from tests.unit.reconcile.test_progress import HOSTILE, START, read_progress
 from tests.unit.reconcile.test_static_rendezvous import script, told, workers
 
@@ -128,3 +130,22 @@ def refuse(file: Path) -> None:
     with contextlib.suppress(Problem):
         read_documents(str(file))
         raise AssertionError(f"{file} is read")
+
+
+@pytest.mark.parametrize("piece", ["a/", "-secret", ".env", "id_rsa-", "~", ".bak"])
+def test_a_name_is_judged_by_no_more_than_its_length(piece):
+    def make(size: int) -> Run:
+        name = piece * (size // len(piece))
+        return lambda: [is_secret(name) for _ in range(50)]
+
+    assert_grows_with_its_length(make, 4096)
+
+
+@pytest.mark.parametrize("piece", ["a", "://", "://x:", "&token", "?", "-r r.txt\n", "\\\n"])
+def test_requirements_are_judged_by_no_more_than_their_length(tmp_path: Path, piece: str) -> None:
+    def make(size: int) -> Run:
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        return a_parcel(folder, piece * (size // len(piece))).pack
+
+    assert_grows_with_its_length(make, 200_000)

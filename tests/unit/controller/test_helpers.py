@@ -96,7 +96,11 @@ def test_process_ends_although_a_write_hangs(tmp_path):
     path = tmp_path / "config"
     path.write_text(json.dumps(config))
     ended = subprocess.run(
-        [sys.executable, "-c", HANGS, path], capture_output=True, text=True, timeout=60, cwd=ROOT
+        [sys.executable, "-c", HANGS, path],
+        capture_output=True,
+        text=True,
+        timeout=patience.SECONDS,
+        cwd=ROOT,
     )
     assert (ended.returncode, ended.stdout.strip()) == (7, "stopped"), ended.stderr
 

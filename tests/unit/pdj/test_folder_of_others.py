@@ -5,7 +5,6 @@ import shutil
 import stat
 import struct
 import subprocess
-import time
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,6 @@ from pdj.code.archive import MAX_DEPTH, pack
 from pdj.code.folder import find_files
 from pdj.code.ignore import parse_pattern
 from pdj.code.parcel import Parcel
-from pdj.code.secret import is_secret
 from pdj.errors import Problem
 from pdj.main import main
 
@@ -338,12 +336,10 @@ def test_odd_things_in_place_of_a_repository_are_a_line_or_harmless(make, name, 
     place.parent.mkdir(exist_ok=True)
     place.unlink(missing_ok=True)
     make(place)
-    began = time.monotonic()
     try:
         assert {*SENT} <= {*find_files(folder, print)}
     except Problem as refused:
         assert len(str(refused)) < 6000
-    assert time.monotonic() - began < 60
 
 
 def test_a_git_that_does_not_end_is_a_line(tmp_path, monkeypatch):
@@ -432,14 +428,6 @@ def test_names_that_only_look_alike_are_sent(tmp_path):
     assert find_files(write(tmp_path, *ALIKE), print) == sorted(ALIKE)
 
 
-def test_long_names_are_judged_soon(tmp_path):
-    began = time.process_time()
-    for letter in ("a/", "-secret", ".env", "id_rsa-", "~", ".bak"):
-        for _ in range(50):
-            is_secret(letter * (4096 // len(letter)))
-    assert time.process_time() - began < 5
-
-
 PASSWORDS = (
     "https://u:p@h/s", "https://tok@h/", "git+https://x:tok@example.com/a/b@v1", "HTTPS://u:p@h",
     "a @ https://u:p@ss@h/x.whl", "https://TOKEN:@h/", "https://me:pa/ss@h/", "https://me:12#x@h",
@@ -483,10 +471,3 @@ def test_a_url_without_a_password_is_sent(url, tmp_path):
         assert a_parcel(tmp_path, option.format(url), more=url).pack()
     if url.startswith("https"):
         assert a_parcel(tmp_path, "-r more/deep.txt", url, url).pack()
-
-
-def test_long_requirements_are_judged_soon(tmp_path):
-    began = time.process_time()
-    for part in ("a", "://", "://x:", "&token", "?", "-r r.txt\n", "\\\n"):
-        a_parcel(tmp_path, part * (200_000 // len(part))).pack()
-    assert time.process_time() - began < 20
