@@ -106,7 +106,7 @@ class PodEnd:
         if is_deleting(self.raw):
             return Author.USER
         is_nodes = self.container is not None and self.container.is_nodes
-        return Author.NODE if is_nodes else Author.PROGRAM
+        return Author.NODE if is_nodes or self._is_begun_anew else Author.PROGRAM
 
     @property
     def is_programs(self) -> bool:
@@ -144,10 +144,22 @@ class PodEnd:
         It has not if it was asked to end before, or in the same second: such a trainer perhaps only
         saved a checkpoint. It has not if the kubelet let the pod fail, either.
         """
-        if self.words or (self.container and self.container.is_lost):
+        is_lost = self.container is not None and self.container.is_lost
+        if self.words or is_lost or self._is_begun_anew:
             return False
         finished = self.container.finished_at if self.container else None
         return all(finished and since and finished < since for since in self._interruptions())
+
+    @property
+    def _is_begun_anew(self) -> bool:
+        """Whether its kubelet restarted, rejected the pod and ended what ran in it.
+
+        Kubelet 1.36 then shows no reason, but conditions that are all younger than the container.
+        """
+        every = [condition_of(self.raw, type_) for type_ in ("PodScheduled", "Initialized")]
+        times = {moment_of(each.get("lastTransitionTime")) if each else None for each in every}
+        since, started = times.pop(), self.container.started_at if self.container else None
+        return not times and since is not None and started is not None and since > started
 
     def _interruptions(self) -> Iterator[datetime | None]:
         """When others began to end the pod; None for a time that is not known."""

@@ -68,6 +68,14 @@ def disrupted(reason: str, code: int = 143, seconds: float = 5.0) -> PodBuilder:
     return ended(code).with_condition(TARGET, reason=reason, seconds=seconds)
 
 
+def anew(code: int) -> PodBuilder:
+    """As kubelet 1.36 shows it: neither a reason nor a condition that says so."""
+    pod = ended(code, 20, started=8)
+    times = {"lastTransitionTime": stamp(21), "status": "True"}
+    conditions = [{"type": each, **times} for each in ("PodScheduled", "Initialized")]
+    return pod.with_status(conditions=conditions)
+
+
 def bare() -> PodBuilder:
     return a_pod(JOB).bound()
 
@@ -142,6 +150,11 @@ ROWS: dict[str, tuple[Ends, Author, Reason | None]] = {
             .with_init_container("fetch", {"terminated": {"exitCode": 0}})
             .with_status(phase="Failed", reason="UnexpectedAdmissionError"),
         ),
+        Author.NODE,
+        NODE,
+    ),
+    "every condition is younger than the container: its kubelet restarted, and rejected the pod": (
+        tuple(anew(code) for code in (0, 1, 137, 143)),
         Author.NODE,
         NODE,
     ),
