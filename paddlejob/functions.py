@@ -19,6 +19,8 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, cast
 
 from paddlejob.errors import NotSendable
+from pdj.code.archive import MAX_BYTES
+from pdj.code.file import read
 
 MAIN = "paddlejob_main.py"
 ARGUMENTS = "paddlejob_args.json"
@@ -70,7 +72,7 @@ def pack_reference(name: str, folder: Path, args: Mapping[str, Any]) -> dict[str
     package = path / "__init__.py"
     file = package if package.is_file() else path.with_name(f"{path.name}.py")
     try:
-        program = compile(file.read_bytes(), str(file), "exec", dont_inherit=True)
+        program = compile(read(file, MAX_BYTES), str(file), "exec", dont_inherit=True)
     except OSError:
         raise NotSendable(f"{name}: there is no {file}") from None
     except (SyntaxError, ValueError) as error:

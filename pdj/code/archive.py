@@ -90,7 +90,7 @@ def _add(archive: tarfile.TarFile, folder: Path, name: str, includes: list[Patte
             f"send it with include=[{name!r}], or list it in .pdjignore",
         )
     else:
-        content = _read(path, name, found)
+        content = _read(folder, name, found)
     _put(archive, info, content)
     return content
 
@@ -116,12 +116,24 @@ def _target(folder: Path, path: Path) -> str:
     return target
 
 
-def _read(path: Path, name: str, before: os.stat_result) -> bytes:
+def _read(folder: Path, name: str, before: os.stat_result) -> bytes:
     """The file's content. Raises Problem if somebody changes the file while it is read."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+    with os.fdopen(_open(folder, name), "rb") as file:
         content = file.read()
         after = os.fstat(file.fileno())
     marks = [(each.st_ino, each.st_size, each.st_mtime_ns) for each in (before, after)]
     if marks[0] != marks[1] or len(content) != before.st_size:
         raise Problem(f"{name!r} has changed while it was packed: try again")
     return content
+
+
+def _open(folder: Path, name: str) -> int:
+    """Open a file, by no link: somebody can put one in place of a folder while we pack."""
+    at = os.open(folder, os.O_RDONLY)
+    for part in name.split("/"):
+        above = at
+        try:
+            at = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=above)
+        finally:
+            os.close(above)
+    return at

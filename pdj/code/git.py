@@ -7,7 +7,6 @@ tracked files, and the rules of `info/exclude` are copied from `.git`.
 
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from pdj.code.archive import MAX_BYTES
+from pdj.code.file import read
 from pdj.code.unpack import leads_out
 from pdj.errors import Problem
 
@@ -27,10 +27,10 @@ def list_files(folder: Path, say: Callable[[str], None]) -> list[str] | None:
     git. Raises Problem if git fails.
     """
     folders = (folder.resolve(), *folder.resolve().parents)
-    root = next((each for each in folders if (each / ".git").exists()), None)
-    if root is None:
-        return None
     try:
+        root = next((each for each in folders if (each / ".git").exists()), None)
+        if root is None:
+            return None
         with tempfile.TemporaryDirectory() as ours:
             where = {"GIT_DIR": ours, "GIT_WORK_TREE": str(root)}
             _make(Path(ours), root / ".git", where)
@@ -54,20 +54,20 @@ def _make(ours: Path, git: Path, where: dict[str, str]) -> None:
     own = git if git.is_dir() else git.parent / _read(git).removeprefix("gitdir:").strip()
     common = own / _read(own / "commondir").strip()
     is_long = re.search(r"objectformat\s*=\s*sha256", _read(common / "config"), re.IGNORECASE)
-    kind = ["--object-format=sha256"] if is_long else []
-    _git(where, "init", "--quiet", "--template=", *kind)
+    kind = "sha256" if is_long else "sha1"
+    _git(where, "init", "--quiet", "--template=", f"--object-format={kind}")
     (ours / "info").mkdir(exist_ok=True)
+    left = MAX_BYTES
     for file in (own / "index", *own.glob("sharedindex.*"), common / "info" / "exclude"):
-        if _is_small(file):
-            shutil.copyfile(file, ours / ("info/exclude" if file.name == "exclude" else file.name))
+        if file.is_file():
+            content = read(file, left)
+            left -= len(content)
+            name = "info/exclude" if file.name == "exclude" else file.name
+            (ours / name).write_bytes(content)
 
 
 def _read(file: Path) -> str:
-    return os.fsdecode(file.read_bytes()) if _is_small(file) else ""
-
-
-def _is_small(file: Path) -> bool:
-    return file.is_file() and file.stat().st_size <= MAX_BYTES
+    return os.fsdecode(read(file, MAX_BYTES)) if file.is_file() else ""
 
 
 def _git(where: dict[str, str], *words: str) -> bytes:

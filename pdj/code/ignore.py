@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from pdj.code.file import read
 from pdj.errors import Problem
 
 FILE = ".pdjignore"
@@ -49,13 +50,9 @@ def read_patterns(folder: Path) -> list[Pattern]:
     """The patterns of the folder's `.pdjignore`; empty if there is no such file."""
     file = folder / FILE
     try:
-        if not os.path.lexists(file):
-            return []
-        if not file.is_file() or file.stat().st_size > MAX_BYTES:
-            raise Problem(f"{FILE} is not a file of at most {MAX_BYTES >> 20} MiB")
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = read(file, MAX_BYTES).decode().splitlines() if os.path.lexists(file) else []
     except (OSError, ValueError) as error:
-        raise Problem(f"cannot read {FILE}: {error}") from error
+        raise Problem(f"cannot read {FILE}: {getattr(error, 'strerror', error)}") from error
     stripped = ((number, line.strip()) for number, line in enumerate(lines, 1))
     return [
         parse_pattern(line, f"{FILE}:{number}")

@@ -3,20 +3,24 @@
 import os
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pdj.code.archive import KIB, MAX_KIB, pack, too_large
+from pdj.code.archive import KIB, MAX_BYTES, MAX_KIB, pack, too_large
 from pdj.code.bundle import WORKSPACE, Bundle
+from pdj.code.file import read
 from pdj.code.folder import find_files
 from pdj.code.ignore import parse_pattern
 from pdj.code.secret import has_password
 from pdj.errors import Problem, Usage
 
 NAMED = re.compile(
-    r"^[ \t]*(?:-[rc]|--(?:requirement|constraint)(?=[ =]))[ \t=]*(\S+)", re.MULTILINE
+    r"^[ \t]*(?:-[rc]|--(?:requirement|constraint)(?=[ =]))[ \t=]*[\"']?([^\s\"']+)", re.MULTILINE
 )
 """The files that a requirements file names."""
+JOINED = re.compile(r"\0|\\\r?\n")
+"""What stands between letters: zeros of UTF-16, and the ends of lines that go on."""
 INSTEAD = (
     ", which anyone who may read the job could read: take it from a Secret, by a variable PIP_… of "
     "the trainer, written there as ${PIP_…}, and in an index as $(PIP_…)"
@@ -75,24 +79,29 @@ class Parcel:
         file = self.requirements
         if not isinstance(file, Path):
             return "".join(f"{each}\n" for each in file or ()).encode(), ""
+        root = self.folder.resolve() if self.folder else None
+        place, real = file.parent.resolve() / file.name, Path(os.path.realpath(file))
+        if root in place.parents and root not in real.parents:
+            raise Problem(f"{file} is a link out of the folder")
         try:
-            content = file.read_bytes()
+            content = read(file, MAX_BYTES) if root in place.parents else file.read_bytes()
         except OSError as error:
             text = f"cannot read {file}: {error.strerror}"
             raise Usage(text, "", "packages are a list, requirements=[...]") from error
-        if not self.folder or not file.resolve().is_relative_to(self.folder.resolve()):
+        if root is None or root not in real.parents:
             return content, ""
-        inside = file.resolve().relative_to(self.folder.resolve()).as_posix()
+        inside = real.relative_to(root).as_posix()
         return content, f"{WORKSPACE}/{inside}" if inside in names else ""
 
 
 def _texts(content: bytes, file: Path) -> Iterator[str]:
-    """The text of a requirements file, and of each file that it names."""
-    waiting, seen = [(content, file)], set[Path]()
-    for content, file in waiting:  # which grows
-        yield content.decode(errors="replace")
-        for name in NAMED.findall(content.decode(errors="replace")):
-            other = file.parent / name
-            if os.path.isfile(other) and other.resolve() not in seen:  # noqa: PTH113 # any name
-                seen.add(other.resolve())
-                waiting.append((other.read_bytes(), other))
+    """The text of a requirements file, and of each file that it names, as pip joins their lines."""
+    waiting, seen = [file], {file}
+    for at, file in enumerate(waiting):  # which grows
+        with suppress(OSError, ValueError):  # what cannot be read here is not sent either
+            content = read(file, MAX_BYTES) if at else content
+            text = JOINED.sub("", content.decode(errors="replace"))
+            yield text
+            named = {Path(os.path.normpath(file.parent / name)) for name in NAMED.findall(text)}
+            waiting += sorted(named - seen)
+            seen |= named

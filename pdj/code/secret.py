@@ -7,28 +7,35 @@ from itertools import pairwise
 _ENTRY = r"""
     # keys, and stores of keys
     [^/]*\.(pem|key|p8|p12|pfx|pkcs8|pkcs12|jks|keystore|keytab|kdbx?|ppk|ovpn)
-    | id_(rsa|dsa|ecdsa|ed25519)(_sk)?([-_][^/.]*)?
+    | id_(rsa|dsa|ecdsa|ed25519)(_sk)?([-_][^/.]*)? | ssh_host_\w+_key | secring\.\w+
     # settings, but no examples of them
     | (?![^/]*\b(example|sample|template|dist|defaults?)(/|$))\.env(s|rc|file|\d+)?([^a-z/][^/]*)?
     # files and folders in which tools keep passwords
-    | [._](netrc|pgpass|my\.cnf|mylogin\.cnf|pypirc|npmrc|yarnrc|git-?(credentials|cookies)
-        |docker(cfg|configjson)|htpasswd|s3cfg|boto|ossutilconfig|terraformrc)
-    | \.docker/config\.json | \.config/(gcloud|gh|rclone)
-    | \.(git|ssh|gnupg|aws|azure|gcloud|oci|aliyun|kube)
+    | [._](netrc|pgpass|my\.cnf|mylogin\.cnf|pypirc|npmrc|yarnrc(\.yml)?|git-?(credentials|cookies)
+        |docker(cfg|configjson)|htpasswd|s3cfg|boto|ossutilconfig|terraformrc|databrickscfg
+        |modal\.toml|smbcredentials|passwd-s3fs|comet\.config|[a-z]+_history) | netrc
+    | \.docker/config\.json | \.config/(gcloud|gh|rclone|containers|pip|pypoetry)
+    | \.(git|ssh|gnupg|aws|azure|gcloud|oci|aliyun|kube|pip|secrets?|credentials?)
+    | [^/]*\.(tfstate|tfvars)
 """
 _FILE = r"""
     # settings and lists whose name ends in a word for secrets
     ([^/]*[-_.])?(credentials?|secrets?|passw(or)?ds?|kubeconfig|service[-_]?account
-        |(private|secret|access|api|service[-_]?account)[-_]?keys?)
+        |vault[-_]pass|(private|secret|access|api|root|deploy|service[-_]?account)[-_]?keys?)
         (\.(json|ya?ml|toml|ini|txt|cfg|conf|xml|properties|csv))?
-    | \.?([^/.]*[-_])?token | [^/]+\.env | client_secret[^/]*\.json | (kaggle\.json|rclone\.conf)
+    | \.?(?!(bos|eos|pad|unk|sep|cls|mask|next|special)_)([^/.]*[-_])?token(\.(txt|json))?
+    | (?!(example|sample|template|dist|defaults?)\.)[^/]+\.env | stored_tokens
+    | [^/]*(client_secret|service[-_]account|gha-creds|firebase-adminsdk)[^/]*\.json
+    | (kaggle\.json|rclone\.conf|clearml\.conf)
 """
-_COPY = r"(~|\.(bak|backup|old|orig|save))*"
+_COPY = r"(~|\.(bak|backup|old|orig|save|swp|\d+))*"
 _NAME = re.compile(rf"(^|/)(({_ENTRY}){_COPY}(/|$)|({_FILE}){_COPY}$)", re.VERBOSE)
 _HOST = re.compile(r"[^:]*[/?#]|\[|[^:]*:\d*/")
 """How what comes before an @ begins if it is no user: with a host, or with a host and a port."""
 _VARIABLES = re.compile(r"(\$\{\w+\}|\$\(\w+\))+")
-_QUERY = re.compile(r"[?&][\w.-]{0,99}(token|passw|secret|sig|api_?key)[\w.-]{0,99}=[^\s&$]", re.I)
+_QUERY = re.compile(
+    r"[?&][\w.-]{0,99}(token|passw|pwd|secret|(?<![a-z])sig|api_?key)[\w.-]{0,99}=[^\s&$]", re.I
+)
 
 
 def is_secret(path: str) -> bool:
@@ -40,7 +47,6 @@ def is_secret(path: str) -> bool:
 
 def has_password(text: str) -> bool:
     """Whether a URL in the text has a password or a token, and not a variable in its place."""
-    text = text.replace("\0", "").replace("\\\n", "")  # UTF-16; lines that pip joins
     urls = [each for word in text.split() for each in pairwise(word.split("://"))]
     return any(_is_open(*each) for each in urls) or bool(_QUERY.search(text))
 

@@ -61,7 +61,7 @@ def run(session: Session) -> int:
     """List the files, or with `--extract` write them to a new folder."""
     raw = code_of(session.client, get_job(session.client, session.namespace, session.options.job))
     if not session.options.extract:
-        session.screen.write(*map(plain, describe(raw)))
+        session.screen.write(*describe(raw))
         return OK
     files = _files(raw)
     _members(raw, files)
@@ -88,7 +88,7 @@ def describe(config_map: Raw) -> list[str]:
     if REQUIREMENTS in files:
         wanted = files[REQUIREMENTS].decode(errors="replace").splitlines()
         lines += [f"      pip  {line}" for line in wanted if line.strip()]
-    return lines
+    return [plain(line) for line in lines]
 
 
 class _Sips(gzip.GzipFile):

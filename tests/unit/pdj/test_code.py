@@ -171,9 +171,9 @@ def test_a_file_that_changes_while_it_is_packed(tmp_path, monkeypatch):
     file = write(tmp_path, "train.py") / "train.py"
     opened = os.open
 
-    def open_changed(path: Any, *arguments: Any) -> int:
+    def open_changed(path: Any, *arguments: Any, **more: Any) -> int:
         file.write_text("somebody saves another text")
-        return opened(path, *arguments)
+        return opened(path, *arguments, **more)
 
     monkeypatch.setattr("pdj.code.archive.os.open", open_changed)
     assert "has changed while" in refusal(tmp_path)

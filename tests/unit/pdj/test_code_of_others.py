@@ -172,6 +172,15 @@ def test_what_leads_out_or_has_no_place_is_not_extracted(plain, tmp_path):
     assert not [*(tmp_path / "in").iterdir()]
 
 
+def test_names_make_no_lines_of_their_own_in_a_terminal_or_a_bundle(tmp_path):
+    names = [entry("a\n        7  fake.py"), entry("\x1b]0;x\x07"), entry("\u202egpj.py")]
+    config_map = a_map(gzip.compress(b"".join(names)))
+    lines = describe(config_map)
+    assert lines == bundled(a_cluster(config_map), tmp_path)["code.txt"].split("\n")[:-1]
+    assert len(lines) == 1 + len(names)
+    assert all(line.isprintable() for line in lines)
+
+
 MEASURE = """
 import json, re, sys, time
 from pathlib import Path

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pdj.code.archive import MAX_DEPTH, pack
+from pdj.code.file import read
 from pdj.code.folder import find_files
 from pdj.code.ignore import parse_pattern
 from pdj.code.parcel import Parcel
@@ -342,6 +343,65 @@ def test_odd_things_in_place_of_a_repository_are_a_line_or_harmless(make, name, 
         assert len(str(refused)) < 6000
 
 
+def test_a_file_is_read_no_further_than_it_may_be_long(tmp_path):
+    (tmp_path / "x").write_bytes(b"12345")
+    assert read(tmp_path / "x", 5) == b"12345"
+    os.mkfifo(tmp_path / "pipe")
+    for path, most in (
+        (tmp_path / "x", 4),
+        (Path("/proc/self/status"), 4),  # its size is 0
+        (tmp_path / "pipe", 4),
+        (Path("/dev/zero"), 4),
+        (tmp_path, 4),
+        (tmp_path / "gone", 4),
+    ):
+        with pytest.raises(OSError, match=r"at most 4 bytes|directory"):
+            read(path, most)
+
+
+def test_an_index_in_many_pieces_is_bounded_as_a_whole(tmp_path, monkeypatch):
+    folder = a_repository(tmp_path)
+    for at in range(4):
+        (folder / f".git/sharedindex.{at}").write_bytes(bytes(6000))
+    assert "train.py" in find_files(folder, print)
+    monkeypatch.setattr("pdj.code.git.MAX_BYTES", 20_000)
+    with pytest.raises(Problem, match="at most"):
+        find_files(folder, print)
+
+
+def test_the_users_own_format_of_a_repository_is_not_taken(tmp_path, monkeypatch):
+    folder = a_repository(tmp_path / "in")
+    (tmp_path / ".gitconfig").write_text("[init]\n\tdefaultObjectFormat = sha256\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert {*SENT} <= {*find_files(folder, print)}
+
+
+def test_a_folder_that_becomes_a_link_meanwhile_leads_nowhere(tmp_path):
+    folder = write(tmp_path / "in", "train.py", "lib/x")
+    write(tmp_path / "mine", "x", "deep/x")
+    names = find_files(folder, print)
+    shutil.rmtree(folder / "lib")
+    (folder / "lib").symlink_to(tmp_path / "mine")
+    with pytest.raises(Problem, match="cannot read 'lib/x'"):
+        pack(folder, names, [])
+    with pytest.raises(Problem, match="cannot read 'lib/deep/x'"):
+        pack(folder, ["lib/deep/x"], [])
+
+
+def test_folders_in_each_other_without_end_are_a_line(tmp_path):
+    folder = write(tmp_path, "train.py")
+    above = os.open(folder, os.O_RDONLY)
+    for _ in range(2500):  # longer than a path
+        os.mkdir("d", dir_fd=above)
+        below = os.open("d", os.O_RDONLY, dir_fd=above)
+        os.close(above)
+        above = below
+    os.close(above)
+    with pytest.raises(Problem, match=f"more than {MAX_DEPTH} folders"):
+        find_files(folder, print)
+    subprocess.run(["rm", "-r", str(folder / "d")], check=True)
+
+
 def test_a_git_that_does_not_end_is_a_line(tmp_path, monkeypatch):
     folder = a_repository(tmp_path)
     (folder / "lib/.gitignore").unlink(missing_ok=True)
@@ -391,7 +451,12 @@ SECRETS = (
     "prod.env", ".ssh/config", ".gnupg/x", ".pgpass", "kubeconfig", "admin.kubeconfig",
     "credentials.json", ".cargo/credentials.toml", ".streamlit/secrets.toml", "passwords.txt",
     "service-account.json", "token", ".vault-token", ".htpasswd", ".config/gcloud/x", ".ＡＷＳ/x",
-    "api_key.txt", "accessKeys.csv",
+    "api_key.txt", "accessKeys.csv", "ssh_host_rsa_key", "secring.gpg", "netrc", ".yarnrc.yml",
+    ".bash_history", ".config/containers/auth.json", ".config/pip/pip.conf", ".secrets/x",
+    "terraform.tfstate", "terraform.tfstate.backup", "prod.tfvars", "key.pem.1", "hf_token.txt",
+    "token.json", "stored_tokens", "rootkey.csv", "deploy_key", "service-account-prod.json",
+    "x-firebase-adminsdk-1.json", ".modal.toml", "clearml.conf", ".credentials.json.swp",
+    ".vault_pass.txt", ".smbcredentials",
 )  # fmt: skip
 ALIKE = (
     "id_card.py", "id_map.json", "id_rsa.pub", "id_rsa_loader.py", "keyboard.py", "key.py",
@@ -399,7 +464,9 @@ ALIKE = (
     "docker/config.json", ".docker/Dockerfile", ".dockerignore", ".gitattributes", ".github/x.yml",
     "netrc.py", ".npmignore", "p12.py", "tokenizer.json", "tokens.txt", "special_tokens_map.json",
     "secrets.py", "credentials/a.py", "secret_garden.txt", "password_reset.py", "token/x.py",
-    "keystore.py", "aws/config", "gym.env.py",
+    "keystore.py", "aws/config", "gym.env.py", "eos_token", "vocab/pad_token", "special_token.txt",
+    "example.env", "token_ids.json", "added_tokens.json", "credentials_test.py", "monkey.key.md",
+    "secret/x.py", "history", "netrc_test.py", "deploy_keys.py",
 )  # fmt: skip
 
 
@@ -432,13 +499,14 @@ PASSWORDS = (
     "https://u:p@h/s", "https://tok@h/", "git+https://x:tok@example.com/a/b@v1", "HTTPS://u:p@h",
     "a @ https://u:p@ss@h/x.whl", "https://TOKEN:@h/", "https://me:pa/ss@h/", "https://me:12#x@h",
     "https://h/simple?private_token=x", "git+ssh://git:pw@h/x", "https://u@corp.com:pw@h/s",
-    "https://${USER}:pw@h", "https://me:${A}x@h",
+    "https://${USER}:pw@h", "https://me:${A}x@h", "https://u%3Apw@h", "https://h/simple?pwd=x",
+    "https://h/x?X-Amz-Signature=1", "https://u:p@[::1]/x",
 )  # fmt: skip
 NONE = (
     "https://h/s", "git+ssh://git@h/a/b.git@v1", "git+https://h/a/b@v1", "git+https://h:8443/a@v1",
     "https://${U}:${P}@h/", "https://me:$(PIP_P)@h/", "https://${T}@h", "https://[::1]:80/a@b",
     "git+https://git@h/x", "a==1 # me@corp.com", "https://h/x.whl#sha256=abc&egg=b", "git@h:a/b",
-    "https://h/s?token=${T}", "ssh://h:22/x@y",
+    "https://h/s?token=${T}", "ssh://h:22/x@y", "https://h/x?design=blue",
 )  # fmt: skip
 OPTIONS = ("{}", "--index-url {}", "--extra-index-url={}", "-f {}", "-i {}", "# {}")
 
@@ -456,8 +524,10 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(url, option, tmp_path):
     for parcel in (
         a_parcel(tmp_path, option.format(url)),
         a_parcel(tmp_path, f"-i \\\n{url[:12]}\\\n{url[12:]}"),
+        a_parcel(tmp_path, f"-i \\\r\n{url[:12]}\\\r\n{url[12:]}"),
         a_parcel(tmp_path, "a", url),
         a_parcel(tmp_path, "a\n-r more/deep.txt\n", more=option.format(url)),
+        a_parcel(tmp_path, "-r \\\n 'more/deep.txt'\n", more=option.format(url)),
         Parcel(tmp_path, [option.format(url)]),
     ):
         with pytest.raises(Problem, match="has a password") as refused:
@@ -471,3 +541,23 @@ def test_a_url_without_a_password_is_sent(url, tmp_path):
         assert a_parcel(tmp_path, option.format(url), more=url).pack()
     if url.startswith("https"):
         assert a_parcel(tmp_path, "-r more/deep.txt", url, url).pack()
+
+
+def test_requirements_are_no_way_out_of_the_folder(tmp_path):
+    folder, mine = write(tmp_path / "in", "train.py"), write(tmp_path, "mine") / "mine"
+    (folder / ".pdjignore").write_text("r.txt\n")
+    link = folder / "r.txt"
+    for target in ("../mine", "/dev/zero"):
+        link.symlink_to(target)
+        with pytest.raises(Problem, match="is a link out of the folder"):
+            Parcel(folder, link).pack()
+        link.unlink()
+    os.mkfifo(link)
+    with pytest.raises(Problem, match="cannot read"):
+        Parcel(folder, link).pack()
+    link.unlink()
+    link.symlink_to("train.py")
+    for file, content in ((mine, b"mine"), (link, b"train.py")):
+        bundle = Parcel(folder, file).pack()
+        assert bundle is not None
+        assert bundle.requirements == content
