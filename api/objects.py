@@ -49,11 +49,15 @@ def controller_of(obj: Raw) -> Raw | None:
 
 def condition_of(obj: Raw, type_: str, status: str = "True") -> Raw | None:
     """The condition of this type in `status.conditions` if it has this status, or None."""
-    for condition in (obj.get("status") or {}).get("conditions") or ():
-        is_read = isinstance(condition, dict)
-        if is_read and (condition.get("type"), condition.get("status")) == (type_, status):
+    for condition in dicts_in((obj.get("status") or {}).get("conditions")):
+        if (condition.get("type"), condition.get("status")) == (type_, status):
             return dict(condition)
     return None
+
+
+def dicts_in(values: Any) -> list[Raw]:
+    """The objects of a JSON array that others wrote; none of what is no array."""
+    return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
 
 
 def parse_time(text: str | None) -> datetime | None:

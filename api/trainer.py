@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from api.constants import TRAINER_CONTAINER
-from api.objects import Raw
+from api.objects import Raw, dicts_in
 
 PORT_VARIABLE = "PADDLE_PORT"
 """If the templates set this variable, it is every endpoint's port, except with intranet Host."""
@@ -99,8 +99,8 @@ def _number(amount: object) -> int:
 def container_statuses(pod: Raw) -> Iterator[Raw]:
     """The status of each container of a pod, init containers first."""
     status: Raw = pod.get("status") or {}
-    yield from status.get("initContainerStatuses") or ()
-    yield from status.get("containerStatuses") or ()
+    yield from dicts_in(status.get("initContainerStatuses"))
+    yield from dicts_in(status.get("containerStatuses"))
 
 
 def container_status(pod: Raw, name: str) -> Raw:

@@ -4,10 +4,14 @@ from api.constants import Role
 from api.objects import parse_time
 from api.status import MAX_FAILURES, Failure
 from reconcile.attempt.completion import find_untrained
-from reconcile.attempt.restart import SECOND_DELAY_SECONDS, answer_incident, restart_delay
+from reconcile.attempt.restart import (
+    SECOND_DELAY_SECONDS,
+    answer_incident,
+    restart_delay,
+    with_record,
+)
 from reconcile.failure.incident import (
     Incident,
-    build_failure,
     describe,
     failed_pods,
     judge_pod,
@@ -70,6 +74,6 @@ def _answer_failures(view: View, incidents: list[Incident]) -> Move:
     status = view.job.status
     recorded = [describe(view, incident) for incident in incidents[:MAX_FAILURES]]
     for incident in recorded:
-        status = status.with_failure(build_failure(view, incident))
+        status = with_record(view, status, incident)
     events = (EmitEvent("Warning", incident.reason, incident.message) for incident in recorded)
     return Move(status, tuple(events))

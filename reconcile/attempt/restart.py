@@ -30,8 +30,7 @@ STABLE_SECONDS = 600.0
 
 def answer_incident(view: View, incident: Incident) -> Move:
     """The transition that an incident leads to: the end of the job, or its next attempt."""
-    recorded = forget_noted(view).with_failure(build_failure(view, incident))
-    recorded = replace(recorded, avoid_nodes=_avoid(recorded, incident))
+    recorded = with_record(view, forget_noted(view), incident)
     if incident.is_fatal:
         return _fail(view, recorded, incident, incident.reason)
     if incident.is_charged:
@@ -47,6 +46,12 @@ def answer_incident(view: View, incident: Incident) -> Move:
         return _fail(view, recorded, incident, Reason.RESTART_LOOP)
     recorded = replace(recorded, fruitless_restarts=fruitless + (not incident.is_charged))
     return replace(begin_attempt(view, recorded, incident), keep_log=keep_log(view, incident.pod))
+
+
+def with_record(view: View, status: JobStatus, incident: Incident) -> JobStatus:
+    """The status with a record of the incident, and with its node among those to avoid."""
+    avoided = replace(status, avoid_nodes=_avoid(status, incident))
+    return avoided.with_failure(build_failure(view, incident))
 
 
 def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:

@@ -25,7 +25,7 @@ def describe_end(view: View, pod: PodView, others: int = 0) -> str:
     followed = f", and {others} other{'s' * (others > 1)} failed, too" if others else ""
     if pod.end is None or pod.ending.words:
         message = (pod.raw.get("status") or {}).get("message") or ""
-        said = pod.ending.words or f"unknown: {message}"
+        said = pod.ending.words or message or "its node does not say why"
         return f"{pod.name}{where} failed{followed}: {said}"
     cause = _cause(view, pod, pod.end)
     said = f": {cause}" if cause else ""

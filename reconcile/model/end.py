@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 
-from api.objects import Raw, condition_of, is_deleting, moment_of
+from api.objects import Raw, condition_of, dicts_in, is_deleting, moment_of
 from api.signals import signal_of
 from api.trainer import container_status, terminated_of
 from reconcile.words.alone import trains_alone
@@ -29,8 +29,12 @@ MAX_GRACE_SECONDS = 366 * 86400
 
 # Words of others: kubelet 1.27 to 1.36, containerd 2. tests/e2e/test_ends.py has them from a node.
 OWN_LIMITS = (
-    ("Evicted", re.compile("EmptyDir volume .* exceeds the limit"), "its emptyDir.sizeLimit"),
-    ("Evicted", re.compile(r"exceed\w* .*\blimit\b"), "resources.limits.ephemeral-storage"),
+    ("Evicted", re.compile("Usage of EmptyDir .* exceeds the limit"), "its emptyDir.sizeLimit"),
+    (
+        "Evicted",
+        re.compile(r"(?!The node).*exceed\w* .*\blimit\b"),
+        "resources.limits.ephemeral-storage",
+    ),
     ("DeadlineExceeded", re.compile(""), "activeDeadlineSeconds of the pod template"),
 )
 """A pod's status.reason, and words of its message, if it exceeded its own limit; what to raise."""
@@ -101,12 +105,11 @@ class PodEnd:
             return Author.PROGRAM
         if disruption or (said and self.container):
             return Author.CLUSTER
-        if said:
-            return Author.NODE  # no container has ended, so the kubelet rejected the pod
-        if is_deleting(self.raw):
+        if is_deleting(self.raw) and not said:
             return Author.USER
-        is_nodes = self.container is not None and self.container.is_nodes
-        return Author.NODE if is_nodes or self._is_begun_anew else Author.PROGRAM
+        if self.container is None or self.container.is_nodes or self._is_begun_anew:
+            return Author.NODE  # if no container has ended, the kubelet rejected the pod
+        return Author.PROGRAM
 
     @property
     def is_programs(self) -> bool:
@@ -115,9 +118,9 @@ class PodEnd:
 
     @property
     def words(self) -> str:
-        """Why the kubelet let the pod fail, in its words, and what to raise; else empty."""
+        """Why the kubelet ended the pod, in its words, and what to raise; else empty."""
         status: Raw = self.raw.get("status") or {}
-        if status.get("phase") != "Failed" or not status.get("reason"):
+        if not status.get("reason"):
             return ""
         raised = f"; raise {self.own_limit}" if self.own_limit else ""
         return f"{status['reason']}: {(status.get('message') or '').rstrip('. ')}{raised}"
@@ -127,7 +130,7 @@ class PodEnd:
         """The field to raise if the pod exceeded a limit of its own; else empty."""
         status: Raw = self.raw.get("status") or {}
         reason, text = status.get("reason"), status.get("message") or ""
-        return next((to for of, says, to in OWN_LIMITS if of == reason and says.search(text)), "")
+        return next((to for of, says, to in OWN_LIMITS if of == reason and says.match(text)), "")
 
     @property
     def has_lost_node(self) -> bool:
@@ -135,7 +138,7 @@ class PodEnd:
         condition = condition_of(self.raw, DISRUPTION_TARGET) or {}
         is_gone = (self.raw.get("status") or {}).get("reason") == "NodeLost"
         is_gone |= self.container is not None and self.container.is_lost
-        return is_gone or condition.get("reason") in LOST_NODE_REASONS
+        return is_gone or str(condition.get("reason")) in LOST_NODE_REASONS
 
     @property
     def is_done(self) -> bool:
@@ -144,8 +147,7 @@ class PodEnd:
         It has not if it was asked to end before, or in the same second: such a trainer perhaps only
         saved a checkpoint. It has not if the kubelet let the pod fail, either.
         """
-        is_lost = self.container is not None and self.container.is_lost
-        if self.words or is_lost or self._is_begun_anew:
+        if self._is_begun_anew or (self.container and self.container.is_lost):
             return False
         finished = self.container.finished_at if self.container else None
         return all(finished and since and finished < since for since in self._interruptions())
@@ -164,6 +166,8 @@ class PodEnd:
     def _interruptions(self) -> Iterator[datetime | None]:
         """When others began to end the pod; None for a time that is not known."""
         disruption, metadata = condition_of(self.raw, DISRUPTION_TARGET), self.raw["metadata"]
+        if self.words and (disruption is None or self.raw["status"].get("phase") == "Failed"):
+            yield None
         if disruption is not None:
             yield moment_of(disruption.get("lastTransitionTime"))
         if is_deleting(self.raw):
@@ -192,10 +196,10 @@ def read_end(raw: Raw, trainer: str) -> PodEnd:
     status, container = raw.get("status") or {}, container_status(raw, trainer)
     ended, name = terminated_of(container), trainer
     if ended is None and status.get("phase") == "Failed":
-        inits = status.get("initContainerStatuses") or ()
-        failed = (each for each in inits if (terminated_of(each) or {}).get("exitCode"))
-        first: Raw = next(failed, {})
-        ended, name = terminated_of(first), first.get("name", trainer)
+        inits = dicts_in(status.get("initContainerStatuses"))
+        failed = [each for each in inits if (terminated_of(each) or {}).get("exitCode")]
+        last: Raw = failed[-1] if failed else {}  # native sidecars before it were told to end
+        ended, name = terminated_of(last), last.get("name", trainer)
     if ended is None and not (status.get("phase") == "Failed" and status.get("reason")):
         ended = (container.get("lastState") or {}).get("terminated")
     return PodEnd(raw, container_end(name, name == trainer, ended) if ended else None)

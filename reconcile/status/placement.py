@@ -126,7 +126,9 @@ def _unscheduled(view: View) -> Hold | None:
     pod, why = refused[0]
     text = str(why.get("message") or "")
     cause = f"{len(refused)} of {total} pods unscheduled{when}: {text}"[:MAX_CAUSE_CHARACTERS]
-    return Hold(Reason.UNSCHEDULABLE, cause, _make_room(view, pod, text))
+    gated = "remove their schedulingGates, or wait for whoever set them"
+    next_step = gated if why.get("reason") == GATED else _make_room(view, pod, text)
+    return Hold(Reason.UNSCHEDULABLE, cause, next_step)
 
 
 def _overlooked(view: View) -> Hold | None:

@@ -62,7 +62,7 @@ _ERROR = re.compile(
 _OBITUARY = re.compile(
     r"(?:.*\bline \d+: +\d+ )?(?:Aborted|Terminated|Segmentation fault|Bus error"
     r"|Illegal instruction|Floating point exception)(?: +\(core dumped\))?(?:  .*)?$"
-    r"|.*\bDataLoader \d+ workers exit unexpectedly"
+    r"|.*\bDataLoader \d+ workers exit unexpectedly|terminate called without an active exception"
 )
 """A shell's message that a signal ended a process, or PaddlePaddle's about DataLoader workers."""
 _NO_ERROR = re.compile(

@@ -61,6 +61,10 @@ ALL_FAILED = {
     "aborted-in-the-same-second": [worker(0, 1, 5, NO_SPACE), worker(1, 134, 5)],
     "aborted-first": [worker(1, 134, 4, "epoch 1\n"), worker(0, 1, 5, NO_SPACE)],
     "aborted-with-paddles-own-line": [worker(1, 134, 4, ABORTED), worker(0, 1, 5, NO_SPACE)],
+    "aborted-without-an-exception": [
+        worker(1, 134, 4, "terminate called without an active exception"),
+        worker(0, 1, 5, NO_SPACE),
+    ],
     "aborted-under-the-launcher": [worker(1, 250, 4), worker(0, 1, 5, NO_SPACE)],
     "aborted-with-a-cause": [worker(0, 134, 4, NO_SPACE), worker(1, 1, 5, BAD_BATCH)],
     "limit-of-its-own-before-the-peers": [

@@ -63,6 +63,7 @@ def test_dead_worker_is_replaced_alone(world, index):
     status = world.status()
     assert status["attempt"] == 1
     assert [failure["pod"] for failure in status["failures"]] == [name]
+    assert status["avoidNodes"] == ["node-1"], "the node may reject the next pod, too"
 
 
 def test_too_few_workers_restart_the_gang(world):

@@ -32,6 +32,11 @@ PRESSURE = (
     "The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, available: 9Mi. "
     "Container paddle was using 9Gi, request is 0, has larger consumption of ephemeral-storage. "
 )
+OLD_PRESSURE = (
+    "The node was low on resource: memory. Container paddle was using 9Gi, which exceeds its "
+    "request of 8Gi. Container rate-limit was using 1Mi, which exceeds its request of 0. "
+)
+"""Of kubelets before 1.25, which set no condition either."""
 EXCEEDED = (
     'Usage of EmptyDir volume "scratch" exceeds the limit "1Gi". ',
     "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ",
@@ -44,6 +49,8 @@ TEMPLATES_FAULT = (
     f'{RUNC}chdir to cwd ("/nowhere") set in config.json failed: no such file or directory',
     "crun: executable file `pythonn` not found in $PATH: No such file or directory",
     "container init was OOM-killed (memory limit too low?)",
+    'starting container process caused "exec: \\"pythonn\\": executable file not found in $PATH"',
+    'starting root container: error finding executable "pythonn" in PATH [/usr/bin]',
 )
 NODES_FAULT = (
     "",
@@ -51,6 +58,7 @@ NODES_FAULT = (
     f"{RUNC}error during container init: error running hook #0: nvidia-container-cli: driver error",
     "fork/exec /usr/bin/runc: resource temporarily unavailable",
     f"{RUNC}unable to apply cgroup configuration: no space left on device",
+    'get apparmor_parser version: exec: "apparmor_parser": executable file not found in $PATH',
 )
 
 
@@ -138,13 +146,15 @@ ROWS: dict[str, tuple[Ends, Author, Reason | None]] = {
         Author.NODE,
         NODE,
     ),
-    "the pod is `Failed` with a reason, and no container has ended: its kubelet rejected it": (
+    "the pod is `Failed`, and no container has ended: its kubelet rejected it": (
         (
             *(failed(reason, "Pod was rejected: no", None) for reason in REJECTED),
             bare().with_status(phase="Failed", reason="NodeAffinity"),
             bare().with_status(phase="Failed", reason="SMTAlignmentError", containerStatuses=[]),
             bare().with_status(phase="Failed", reason="NodePorts", containerStatuses=None),
             bare().with_status(phase="Failed", reason="Gone", containerStatuses=[WAITED]),
+            bare().with_status(phase="Failed", containerStatuses=None),
+            bare().with_status(phase="Failed", containerStatuses=[{"name": "paddle", "state": {}}]),
             a_pod(JOB)
             .running()
             .with_init_container("fetch", {"terminated": {"exitCode": 0}})
@@ -171,6 +181,7 @@ ROWS: dict[str, tuple[Ends, Author, Reason | None]] = {
         (
             failed("Evicted", PRESSURE),
             failed("Evicted", PRESSURE, 0),
+            failed("Evicted", OLD_PRESSURE),
             failed("Evicted", PRESSURE).with_condition(TARGET, reason="TerminationByKubelet"),
             failed("Evicted", EXCEEDED[0]).with_condition(TARGET, reason="TerminationByKubelet"),
             failed("Evicted"),
@@ -200,7 +211,16 @@ ROWS: dict[str, tuple[Ends, Author, Reason | None]] = {
         LOST,
     ),
     "any other reason of the pod, after its containers have ended: a shutdown, a critical pod": (
-        (failed("Terminated"), failed("Preempting", code=1), failed("Shutdown", code=0)),
+        (
+            failed("Terminated"),
+            failed("Preempting", code=1),
+            failed("Shutdown", code=0),
+            *(
+                ended(code).with_status(phase=phase, reason="Terminated")
+                for code in (0, 143)
+                for phase in ("Running", "Succeeded")
+            ),
+        ),
         Author.CLUSTER,
         CLUSTER,
     ),
@@ -223,6 +243,7 @@ ROWS: dict[str, tuple[Ends, Author, Reason | None]] = {
         (
             ended(0),
             disrupted("", 0, 10),
+            disrupted("TerminationByKubelet", 0, 10).with_status(reason="Terminated"),
             ended(0).deleting(10),
             bare().with_status(phase="Succeeded"),
         ),
@@ -295,6 +316,16 @@ SENTENCES = {
         failed("DeadlineExceeded", "Pod was active on the node longer than the specified deadline"),
         "failed: DeadlineExceeded: Pod was active on the node longer than the specified deadline; "
         "raise activeDeadlineSeconds of the pod template",
+    ),
+    "without-a-word": (bare().with_status(phase="Failed"), "failed: its node does not say why"),
+    "init-container-after-a-sidecar": (
+        a_pod(JOB)
+        .bound()
+        .waiting("PodInitializing")
+        .with_status(phase="Failed")
+        .with_init_container("proxy", {"terminated": {"exitCode": 137, "reason": "Error"}})
+        .with_init_container("fetch", {"terminated": {"exitCode": 7}}),
+        "exited with code 7",
     ),
     "lost": (ended(255, reason="Unknown"), "failed with Unknown"),
     "not-started": (
@@ -390,6 +421,8 @@ def say(world: World, **status: Any) -> None:
 CONDITIONS: dict[str, Any] = {
     "none": None,
     "text": "DisruptionTarget",
+    "number": 5,
+    "odd-reason": [{"type": TARGET, "status": "True", "reason": []}],
     "of-texts": ["DisruptionTarget", None, 5],
     "of-odd-fields": [{"type": 5, "status": ["True"]}, {"type": TARGET, "status": True}],
     "no-time": [{"type": TARGET, "status": "True"}],

@@ -37,6 +37,14 @@ def test_pods_without_a_node_are_counted_since_the_first():
     assert wait.cause == f"2 of 4 pods unscheduled since 03:04:10Z: {NO_GPU}"
 
 
+def test_gates_that_others_set_are_no_lack_of_nodes():
+    gated = a_pod(JOB).with_condition(
+        "PodScheduled", "False", reason="SchedulingGated", message="Scheduling is blocked"
+    )
+    next_step = "remove their schedulingGates, or wait for whoever set them"
+    assert wait_of(view_of(JOB, gated)).next_step == next_step
+
+
 def test_taken_name_is_told_before_a_quota_which_is_counted():
     wait = wait_of(view_of(JOB, refusals=(TAKEN, QUOTA)))
     assert (wait.reason, wait.more) == ("NameConflict", " (and 1 more)")

@@ -84,6 +84,13 @@ GRACES = {
         600,
         "ConfigError",
     ),
+    "no-program-of-the-nodes": (
+        "CreateContainerError",
+        'get apparmor_parser version: exec: "apparmor_parser": executable file not found in $PATH',
+        600,
+        "ConfigError",
+    ),
+    "no-such-user": ("CreateContainerError", "mount callback: no users found", 60, "ConfigError"),
     "slow-disk": ("CreateContainerError", "context deadline exceeded", 600, "ConfigError"),
     "reserved": ("CreateContainerError", "failed to reserve container name", 600, "ConfigError"),
     "cache": ("CreateContainerConfigError", "failed to sync secret cache", 600, "ConfigError"),
