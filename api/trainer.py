@@ -117,12 +117,3 @@ def has_started(container: Raw) -> bool:
 def terminated_of(container: Raw) -> Raw | None:
     """How a container with this status ended, or None if it has not."""
     return (container.get("state") or {}).get("terminated")
-
-
-def waiting_states(pod: Raw) -> Iterator[tuple[str, str, str]]:
-    """(container, reason, message) of each container that waits, init containers first."""
-    for container in container_statuses(pod):
-        waiting = (container.get("state") or {}).get("waiting")
-        if waiting:
-            reason, message = waiting.get("reason") or "", waiting.get("message") or ""
-            yield str(container.get("name")), str(reason), str(message)

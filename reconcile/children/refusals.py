@@ -145,12 +145,9 @@ def _explain(view: View, refusal: Refusal) -> Hold:
         cause = f"quota exceeded: {refusal.message}"[:MAX_CAUSE_CHARACTERS]
         next_step = f"end other jobs, ask for less or have the quota raised; {RETRIES}"
         return Hold(Reason.QUOTA_EXCEEDED, cause, next_step, warns=True)
-    if refusal.is_delete:
-        next_step = f"ask for permission; {RETRIES}"
-        return Hold(Reason.DELETE_REFUSED, cause, next_step, warns=True)
-    if refusal.is_patch:
-        next_step = f"ask for permission; {RETRIES}"
-        return Hold(Reason.PATCH_REFUSED, cause, next_step, warns=True)
+    if refusal.is_delete or refusal.is_patch:
+        reason = Reason.DELETE_REFUSED if refusal.is_delete else Reason.PATCH_REFUSED
+        return Hold(reason, cause, f"ask for permission; {RETRIES}", warns=True)
     next_step = f"change the template or ask for permission; {RETRIES}"
     return Hold(Reason.CREATE_REFUSED, cause, next_step, warns=True)
 

@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 
 from api.constants import ANNOTATION_WOKEN
 from api.objects import condition_of, format_time, moment_of, parse_time
-from api.trainer import waiting_states
 from reconcile.model.plan import ObjectReference, Patch
 from reconcile.model.pods import PodView
 from reconcile.model.view import View
+from reconcile.model.waits import waits_of
 
 WAITING, AFTER_INIT = "CreateContainerConfigError", "PodInitializing"
 MAX_CALLS = 3
@@ -56,7 +56,7 @@ def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
 
 def _wait(pod: PodView) -> tuple[datetime | None, int]:
     """When the pod began to wait, or None if it does not wait; and how often to annotate it."""
-    reasons = {reason for _, reason, _ in waiting_states(pod.raw)} if pod.is_live else set()
+    reasons = {wait.state for wait in waits_of(pod.raw)} if pod.is_live else set()
     if WAITING in reasons:
         return _LONG_AGO, MAX_CALLS
     condition = condition_of(pod.raw, "Initialized") or {}

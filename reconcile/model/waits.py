@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from api.objects import Raw
-from api.trainer import trainer_name, waiting_states
+from api.trainer import container_statuses, trainer_name
 from reconcile.model.hold import MAX_CAUSE_CHARACTERS
 from reconcile.model.pods import PodView
 from reconcile.model.view import View
@@ -46,7 +46,11 @@ class Wait(NamedTuple):
 
 def waits_of(pod: Raw) -> Iterator[Wait]:
     """The containers of a pod that wait, init containers first."""
-    return (Wait(*each) for each in waiting_states(pod))
+    for container in container_statuses(pod):
+        waiting = (container.get("state") or {}).get("waiting")
+        if waiting:
+            reason, message = waiting.get("reason") or "", waiting.get("message") or ""
+            yield Wait(str(container.get("name")), str(reason), str(message))
 
 
 def describe_wait(view: View, pod: PodView, wait: Wait) -> str:
