@@ -84,17 +84,20 @@ def is_of_job(view: View, workload: Raw) -> bool:
 def _is_admitted_job(view: View, workload: Raw) -> bool:
     """Whether quota is for the job's pods as they are now, apart from the labels of the job.
 
-    An elastic job wants at most the pods that were admitted: `limit_replicas`.
+    An elastic job wants at most the pods that were admitted (`limit_replicas`), and needs its least
+    number, or all that it asks for if these are fewer.
     """
     annotations = workload["metadata"].get("annotations") or {}
     if ANNOTATION_TEMPLATES in annotations:
         is_same = annotations[ANNOTATION_TEMPLATES] == view.templates_digest
     else:  # an earlier release made it
         is_same = annotations.get(ANNOTATION_POD_SETS) == _digest(view)
-    wanted = {str(role): spec.replicas for role, spec in view.job.spec.roles.items()}
+    roles, asked = view.job.spec.roles, parse_job(view.observed.job).spec.roles
+    wanted = {str(role): spec.replicas for role, spec in roles.items()}
     admitted = admitted_counts(workload)
+    is_enough = all(s.replicas >= min(s.least, asked[role].replicas) for role, s in roles.items())
     is_elastic = view.job.spec.is_elastic and wanted.keys() == admitted.keys()
-    return is_same and (is_elastic or wanted == admitted)
+    return is_same and is_enough and (is_elastic or wanted == admitted)
 
 
 def build_adoption(view: View) -> Raw:

@@ -177,16 +177,16 @@ class ProgressReader:
 
     def _read_text(self, time: datetime, text: str, form_of: Callable[[str], "_Form"]) -> None:
         if mark := tools.MARK.search(text):
-            values = dict(tools.MARKED_VALUE.findall(text, mark.end()))
+            values = dict(tools.MARKED_VALUE.findall(text[mark.end() :]))
             self.marked_progress = _after_mark(self.marked_progress or Progress(), time, values)
         elif is_forming(text):
             self._formed.append(time)
         elif saving := tools.SAVING.search(text):
             self._saving = Checkpoint(int(saving["step"]), _shown_path(saving["path"]), time)
         else:
-            # A word takes more characters in English.
+            # A word takes more characters in English, and İ in lower case.
             shown = tools.in_english(text.replace("\t", " "))[-MAX_LINE_CHARACTERS:]
-            lowered = shown.lower()
+            lowered = shown.lower()[-MAX_LINE_CHARACTERS:]
             form = form_of(lowered.translate(_ZEROS))
             if form.is_evaluating is not None:
                 self._is_evaluating = form.is_evaluating

@@ -140,7 +140,7 @@ SAVING = Pattern(
 )
 """The line comes before the checkpoint is complete; a later step shows that it is complete."""
 MARK = Pattern(("paddlejob:",), re.compile(r"(?:^|(?<=[\s\]]))paddlejob: ?"))
-MARKED_VALUE = re.compile(r"(?<![^\s:])([A-Za-z0-9_/-]{1,40})=(\S{1,256}?),?(?!\S)")
+MARKED_VALUE = re.compile(r"(?<!\S)([A-Za-z0-9_/-]{1,40})=(\S{1,256}?),?(?!\S)")
 METRIC = re.compile(
     rf"(?<![\w/.-])(?:([A-Za-z_][A-Za-z0-9_/-]{{0,39}}+)(?:\([A-Za-z]{{1,40}}\))?['\"]?"
     rf"(?: is)? ?[:=] {{0,4}}|((?ai:loss|cost|acc|accuracy|lr|ips|ppl)) {{1,4}})"

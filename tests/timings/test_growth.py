@@ -104,6 +104,15 @@ def test_lines_of_progress_cost_no_more_than_their_length(piece):
     assert_grows_with_its_length(make, 500)
 
 
+def test_a_marked_line_costs_no_more_than_its_length():
+    """Of names in one word, each would take the rest of the word for its value."""
+
+    def make(size: int) -> Run:
+        return partial(read_progress, [Line(START, f"paddlejob:{'a=:' * size}"[:size])] * 100)
+
+    assert_grows_with_its_length(make, 500)
+
+
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
 def test_a_log_costs_no_more_than_its_length(piece):
     cluster = Cluster(SteppedClock(), structlog.get_logger())

@@ -223,6 +223,33 @@ def test_elastic_job_scales_within_its_admission(world, kueue):
     assert (world.names("Pod"), kueue.holds_quota) == ([], False)
 
 
+@pytest.mark.parametrize("workers", [1, 0])
+def test_elastic_job_does_not_run_with_fewer_than_its_least(world, kueue, workers):
+    """Whoever may write Workloads takes pods away from an admission."""
+    uid = run(world, kueue, a_job().with_elastic_workers(3, 2, 4).with_metadata(labels=LABELS))
+
+    def edit(workload: Raw) -> None:
+        workload["status"]["admission"]["podSetAssignments"][0]["count"] = workers
+
+    world.change(WORKLOAD, NAME, edit)
+    world.settle()
+    world.kubelet.let_go()
+    assert (world.names("Pod"), kueue.holds_quota) == ([], False)
+    assert kueue.workload["metadata"]["uid"] != uid
+    kueue.admit(worker=2)
+    world.run()
+    assert (world.phase(), len(world.names("Pod"))) == ("Running", 2)
+
+
+def test_elastic_job_that_asks_for_fewer_than_its_least_runs_with_these(world, kueue):
+    """An API server that knows no CEL lets it."""
+    uid = run(world, kueue, a_job().with_elastic_workers(3, 2, 4).with_metadata(labels=LABELS))
+    world.amend(worker=world.job()["spec"]["worker"] | {"replicas": 1})
+    world.kubelet.let_go()
+    assert (world.phase(), len(world.names("Pod"))) == ("Running", 1)
+    assert kueue.workload["metadata"]["uid"] == uid
+
+
 def test_elastic_job_does_not_grow_while_no_workloads_are_served(world, kueue):
     """Then nobody knows how many were admitted; the pods that there are run on."""
     run(world, kueue, an_elastic_job())

@@ -147,6 +147,7 @@ FORMATS: dict[str, tuple[str, int | None, int | None, str | None, str | None]] =
     "loss-alone": ("{'loss': 0.3, 'epoch': 0.2}", None, None, "0.3", None),
     "marked": ("paddlejob: step=10 total=100 loss=0.3 samples_per_second=5", 10, 100, "0.3", "5"),
     "marked-commas": ("paddlejob:step=1,200, total=4,000, loss=0.3,", 1200, 4000, "0.3", None),
+    "marked-word": ("paddlejob: step=10 total=100 eta:total=7", 10, 100, None, None),
     "marked-logged": ("[INFO] paddlejob: step=10 total=100 loss=0.3", 10, 100, "0.3", None),
 }
 
@@ -345,6 +346,7 @@ HOSTILE = {
     "chinese": "迭代 ",
     "chinese epochs": "第1轮",
     "quoted": r"\n  File ",
+    "grows in lower case": "İ",
 }
 
 
