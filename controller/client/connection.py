@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import yaml
 from kubernetes.client.configuration import Configuration
@@ -238,7 +239,11 @@ def _build_tls(configuration: Configuration) -> ssl.SSLContext:
 
 def _proxy_for(configuration: Configuration) -> str:
     proxy = str(configuration.proxy or "")
+    host = urlsplit(configuration.host).hostname or ""
+    is_local = host in ("localhost", "::1") or host.startswith("127.")  # as in Go
     if not proxy or should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
+        return ""
+    if is_local and proxy in getproxies().values():  # no kubeconfig asks for it
         return ""
     url = proxy if "://" in proxy else f"http://{proxy}"
     # No error repeats the URL, because it can contain a password.

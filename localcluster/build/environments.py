@@ -241,7 +241,8 @@ def _start_from(former: Path, path: Path, recipe: Recipe) -> list[str]:
 
 
 def _show(base: Path | None) -> str:
-    return f"import site; site.addsitedir({str(_site_packages(base))!r})\n" if base else ""
+    # In ASCII: Python reads it in the encoding of the locale, which can be any.
+    return f"import site; site.addsitedir({str(_site_packages(base))!a})\n" if base else ""
 
 
 def _site_packages(path: Path) -> Path:

@@ -105,7 +105,7 @@ def stop(name: str, report: Report) -> bool:
 
 @contextmanager
 def _command_lock(report: Report) -> Iterator[None]:
-    lock = FileLock(writable(folder_of(".lock"), STATE_HOME))
+    lock = FileLock(writable(folder_of(".lock").parent, STATE_HOME) / ".lock")
     if not lock.acquire(wait=False):
         report(f"another up or down is running (process {lock.holder_pid()}): waiting for its end")
         lock.acquire()

@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from localcluster.machine.userfolder import home
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 FULL = re.compile("No space left on device|Disk quota exceeded", re.IGNORECASE)
 """The words of the C library, which Python, pip, Go and etcd repeat."""
@@ -25,8 +27,8 @@ def explain(error: BaseException) -> str:
 
 def _written(environment: Mapping[str, str]) -> list[tuple[Path, str]]:
     """The folders into which we, pip and Go write, each with the variable that names another."""
-    cache = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    modules = Path((environment.get("GOPATH") or str(Path.home() / "go")).split(os.pathsep)[0])
+    cache = Path(environment.get("XDG_CACHE_HOME") or home() / ".cache")
+    modules = Path((environment.get("GOPATH") or str(home() / "go")).split(os.pathsep)[0])
     usual = {
         "XDG_CACHE_HOME": cache,
         "TMPDIR": Path(tempfile.gettempdir()),

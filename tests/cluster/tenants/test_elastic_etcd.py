@@ -19,6 +19,7 @@ from tests.conftest import new_namespace
 from tests.live import patience
 from tests.live.lab import CORE, Lab, paddle_job
 from tests.live.operated import CHECKOUT
+from tests.live.processes import open_directly
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0, reason="pods of two jobs run at once in networks of their own: root alone"
@@ -105,6 +106,6 @@ def keys_in(lab: Lab) -> list[str]:
     url = f"http://{lab.get(CORE, POD)['status']['podIP']}:{PORT}/v3/kv/range"
     all_keys = base64.b64encode(b"\0").decode()
     body = json.dumps({"key": all_keys, "range_end": all_keys, "keys_only": True}).encode()
-    with urllib.request.urlopen(url, body, timeout=patience.SECONDS) as answer:
+    with open_directly(urllib.request.Request(url, body)) as answer:
         found = json.load(answer).get("kvs") or ()
     return [base64.b64decode(each["key"]).decode() for each in found]

@@ -150,6 +150,19 @@ def test_a_proxy_is_used_where_it_is_not_bypassed(proxy, no_proxy, used):
     assert build("http://a", proxy=proxy, no_proxy=no_proxy).endpoint.proxy == used
 
 
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "[::1]"])
+def test_a_server_of_this_machine_is_not_asked_through_a_proxy_of_the_environment(
+    monkeypatch, host
+):
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    assert build(f"https://{host}:6443", verify_ssl=False).endpoint.proxy == ""
+    elsewhere = "http://other:3128"  # which a kubeconfig names
+    assert build(f"https://{host}", verify_ssl=False, proxy=elsewhere).endpoint.proxy == elsewhere
+    assert build("https://a", verify_ssl=False).endpoint.proxy == "http://proxy:3128"
+
+
 @pytest.mark.parametrize(
     ("proxy", "why"),
     [

@@ -24,7 +24,7 @@ from controller.health import (
     exposition,
     parse_address,
 )
-from tests.live import patience
+from tests.live.processes import open_directly
 from tests.unit.controller.fakes import SteppedClock, ended, eventually
 
 LARGE = 8 << 20
@@ -75,7 +75,7 @@ def get(
     url = f"http{'s' * bool(tls)}://127.0.0.1:{server.port}{path}"
     request = urllib.request.Request(url, headers={"Accept": accept})
     try:
-        answer = urllib.request.urlopen(request, timeout=patience.SECONDS, context=tls)
+        answer = open_directly(request, tls)
     except urllib.error.HTTPError as error:
         answer = error
     with answer:
@@ -112,7 +112,7 @@ def test_metrics_come_in_the_format_asked_for(served, accept, type_):
 def test_only_get_is_answered(served):
     request = urllib.request.Request(f"http://127.0.0.1:{served.port}/readyz", b"x", method="POST")
     with pytest.raises(urllib.error.HTTPError, match="405"):
-        urllib.request.urlopen(request, timeout=patience.SECONDS)
+        open_directly(request)
 
 
 def test_a_fault_of_a_route_is_told_and_ends_nothing(served):

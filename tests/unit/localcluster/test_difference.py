@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,3 +97,15 @@ def test_a_locked_file_is_complete(tmp_path, monkeypatch):
 def test_other_lines_are_not_compared(line, tmp_path):
     (tmp_path / "requirements.txt").write_text(f"one[extra]>=1 ; python_version > '3'\n{line}\n")
     assert plain_lines(tmp_path / "requirements.txt") == []
+
+
+def test_the_base_is_found_in_every_locale(tmp_path):
+    packages = tmp_path / "bäse" / "lib" / "python3" / "site-packages"
+    packages.mkdir(parents=True)
+    (tmp_path / "base.pth").write_text(environments._show(tmp_path / "bäse"))
+    add = f"import site, sys; site.addsitedir({str(tmp_path)!a})"
+    program = f"{add}; print({str(packages)!a} in sys.path)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={"LC_ALL": "C"}, capture_output=True, text=True
+    )
+    assert done.stdout == "True\n"

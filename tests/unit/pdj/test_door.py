@@ -6,7 +6,6 @@ import signal
 import stat
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -15,6 +14,7 @@ from localcluster.machine import clock
 from pdj.ui.door import Door
 from tests.live import patience
 from tests.live.pdj import CHECKOUT, environment
+from tests.live.processes import open_directly
 
 SERVE = """
 import argparse
@@ -51,7 +51,7 @@ def test_the_token_is_in_no_argument_and_the_file_goes(tmp_path):
             page = Path(unquote(urlsplit(arguments.read_text()).path))
             assert stat.S_IMODE(page.stat().st_mode) == 0o600
             assert f'content="0; url={printed[0]}"' in page.read_text()
-            with urllib.request.urlopen(printed[0], timeout=patience.SECONDS) as answer:
+            with open_directly(printed[0]) as answer:
                 port = urlsplit(printed[0]).port
                 assert answer.headers["set-cookie"].startswith(f"pdj-{port}=")
             assert clock.wait_until(lambda: not page.exists(), patience.SECONDS)
