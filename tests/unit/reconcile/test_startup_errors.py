@@ -80,7 +80,8 @@ GRACES = {
     ),
     "hook": (
         "RunContainerError",
-        'error running hook: exec: "nvidia-smi": executable file not found in $PATH',
+        "unable to start container process: error running hook #0: "
+        'exec: "ldconfig": executable file not found in $PATH',
         600,
         "ConfigError",
     ),
