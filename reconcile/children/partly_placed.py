@@ -103,11 +103,7 @@ def _explain(view: View) -> str:
     total, number = view.job.spec.total_replicas, len(holding)
     what = "quota" if refused else "room"
     held = f"{number} of {total} pods hold {what}{_where(holding)} and cannot start"
-    rest = (
-        f"{refused[0].kind} {refused[0].name}: {refused[0].message}"
-        if refused
-        else f"{unplaced[0][0].name}: {unplaced[0][1]}"
-    )
+    rest = refused[0].message if refused else f"{unplaced[0][0].name}: {unplaced[0][1]}"
     return f"{held}; not placed: {rest}"[:MAX_CAUSE_CHARACTERS]
 
 

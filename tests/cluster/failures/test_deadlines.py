@@ -21,7 +21,8 @@ from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
 from tests.live.operated import operator_beside
 
 CONFIG_GRACE, IMAGE_GRACE = 2, 20
-ACTIVE, STARTING, TTL = 6, 10, 3
+ACTIVE, STARTING, TTL = 6, 45, 3
+"""STARTING leaves a busy scheduler the time to say why the pod has no node."""
 NOWHERE = {"nodeSelector": {"disk": "none"}}
 WAITS = shell("exec sleep 3600")
 MOUNT = {"name": "none", "mountPath": "/none"}

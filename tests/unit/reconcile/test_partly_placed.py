@@ -262,7 +262,7 @@ def test_room_of_a_job_whose_config_map_a_quota_refuses_is_given_back(world):
     world.run(a_job().with_workers(2))
     pending = world.condition("Pending")
     assert pending["reason"] == "PartlyPlaced"
-    assert "ConfigMap train: exceeded quota" in pending["message"]
+    assert "not placed: exceeded quota" in pending["message"]
     world.restart()
     world.settle()
     assert world.condition("Pending")["lastTransitionTime"] == pending["lastTransitionTime"]
