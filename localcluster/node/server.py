@@ -30,6 +30,8 @@ EXEC = re.compile(r"/exec/(?P<namespace>[^/]+)/(?P<pod>[^/]+)/(?P<container>[^/]
 FORWARD = re.compile(r"/portForward/(?P<namespace>[^/]+)/(?P<pod>[^/]+)")
 MAX_CLIENTS = 512
 """The most connections at once, each of which has a thread; further ones are closed."""
+HANDSHAKE_SECONDS = 10.0
+"""The longest TLS handshake: before its end, the client has shown no certificate."""
 SERVED = b"this node serves logs, exec and port-forward only"
 WEBSOCKET_ONLY = b"this node serves exec and port-forward by WebSocket only"
 
@@ -74,6 +76,13 @@ class KubeletServer(ThreadingHTTPServer):
             super().process_request_thread(request, client_address)
         finally:
             self._places.release()
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """Serve a client that has shown its certificate; a silent one keeps no place."""
+        request.settimeout(HANDSHAKE_SECONDS)
+        request.do_handshake()
+        request.settimeout(None)
+        super().finish_request(request, client_address)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore an error in a request: usually the client has disconnected."""

@@ -294,6 +294,19 @@ def test_clients_beyond_the_most_are_closed(monkeypatch, tmp_path):
         node.server_close()
 
 
+def test_client_that_shows_no_certificate_keeps_no_place(monkeypatch, tmp_path):
+    monkeypatch.setattr(server, "HANDSHAKE_SECONDS", 0.2)
+    node = server.KubeletServer("127.0.0.1", tmp_path, None)
+    threading.Thread(target=node.serve_forever, daemon=True).start()
+    try:
+        address = ("127.0.0.1", node.server_port)
+        with socket.create_connection(address, patience.SECONDS) as silent:
+            assert silent.recv(1) == b"", "closed"
+    finally:
+        node.shutdown()
+        node.server_close()
+
+
 def _is_kept(connection: socket.socket) -> bool:
     connection.settimeout(0.5)
     try:
