@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
+from http.client import HTTPResponse
 from unittest.mock import Mock
 
 import pytest
@@ -75,7 +76,7 @@ def get(
     url = f"http{'s' * bool(tls)}://127.0.0.1:{server.port}{path}"
     request = urllib.request.Request(url, headers={"Accept": accept})
     try:
-        answer = open_directly(request, tls)
+        answer: HTTPResponse | urllib.error.HTTPError = open_directly(request, tls)
     except urllib.error.HTTPError as error:
         answer = error
     with answer:
