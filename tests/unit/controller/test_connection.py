@@ -154,7 +154,7 @@ def test_a_proxy_is_used_where_it_is_not_bypassed(proxy, no_proxy, used):
 def test_a_server_of_this_machine_is_not_asked_through_a_proxy_of_the_environment(
     monkeypatch, host
 ):
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
+    monkeypatch.setenv("https_proxy", "http://proxy:3128")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     assert build(f"https://{host}:6443", verify_ssl=False).endpoint.proxy == ""

@@ -80,7 +80,7 @@ def get(
     except urllib.error.HTTPError as error:
         answer = error
     with answer:
-        return answer.status, answer.read().decode(), answer.headers["Content-Type"]
+        return answer.status or 0, answer.read().decode(), answer.headers["Content-Type"]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,8 @@ Write = Callable[..., str]
 @pytest.fixture(autouse=True)
 def no_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Neither a kubeconfig of the user's nor a pod or a proxy around the tests."""
-    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "HTTPS_PROXY", "https_proxy", "NO_PROXY"):
+    proxies = ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", *proxies):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
 
