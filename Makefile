@@ -13,6 +13,10 @@ PRODUCTION := tests/production tests/manuals
 # What compares what a machine takes with a bound; it runs alone.
 TIMINGS := tests/timings
 
+# A line for each disk that has too little room for .venv, pip's cache or its temporary files.
+FULL := df --output=avail,target . "$${TMPDIR:-/tmp}" "$${HOME:-/}" | sort -u | awk '$$1 < 600000 { sub(" *[0-9]+ ", ""); \
+	print "the disk of " $$0 " is nearly full: make room there, and do this again" }'
+
 .PHONY: help
 help: ## List every target
 	@awk 'BEGIN {FS = ":.*## "} /^[a-zA-Z0-9_-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,9 +30,9 @@ $(STAMP): requirements/dev.txt
 	if [ $@ -nt $< ]; then exit 0; fi; \
 	echo "setting up $(VENV) (once, about a minute)"; \
 	trap 'echo "stopped; make setup begins it again" >&2; exit 130' INT; \
-	said=$$($(PYTHON) -m venv --clear $(VENV) 2>&1) || { echo "$$said" >&2; exit 1; }; \
+	said=$$($(PYTHON) -m venv --clear $(VENV) 2>&1) || { echo "$$said"; $(FULL); exit 1; } >&2; \
 	{ $(BIN)/pip install --no-compile --disable-pip-version-check --require-hashes --requirement $< && touch $@; } | \
-		sed --unbuffered --quiet 's/^ *\(Downloading\|Using cached\|Installing\) \([^,:]*\).*/  \1 \2/p'; test -e $@
+		sed --unbuffered --quiet 's/^ *\(Downloading\|Using cached\|Installing\) \([^,:]*\).*/  \1 \2/p'; test -e $@ || { $(FULL); exit 1; } >&2
 
 .PHONY: setup
 setup: $(STAMP) ## Make .venv with the locked dependencies
@@ -59,7 +63,7 @@ mutants: $(STAMP) ## Break the operator in every listed way; each has to fail th
 check: lint types unit ## Format, lint, types and unit tests
 
 .PHONY: run
-run: $(STAMP) ## Train a job from nothing, on a cluster of its own: FILE=job.yaml IMAGES=table.yaml
+run: $(STAMP) ## Train a job from nothing (5 to 15 minutes the first time), on a cluster of its own: FILE=job.yaml IMAGES=table.yaml
 	@$(BIN)/python -m examples.quickstart $(FILE) $(addprefix --images=,$(IMAGES))
 
 .PHONY: manual

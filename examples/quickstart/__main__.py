@@ -7,6 +7,7 @@ If the job fails or takes too long, the last log lines of its pods are printed.
 """
 
 import argparse
+import os
 import signal
 import sys
 import time
@@ -18,6 +19,7 @@ import yaml
 
 from examples.quickstart.follow import Follower
 from localcluster import Cluster, ClusterConfig
+from localcluster.build.binaries import ensure_binaries
 from localcluster.build.environments import ensure_environment
 from localcluster.build.images import ImageTable, check_servers, images_of
 from localcluster.build.training import training
@@ -25,10 +27,14 @@ from localcluster.commands.manifests import create_objects
 from localcluster.commands.operator import install_operator, start_operator
 from localcluster.machine.disk import explain
 from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.report import tell
+from localcluster.machine.together import together
 
 JOB = Path(__file__).with_name("job.yaml")
 COLLECTIVE_JOB = Path(__file__).with_name("collective.yaml")
 """The job that runs if this machine's PaddlePaddle has no parameter servers."""
+OUTPUT = Path("/tmp/paddlejob-quickstart")
+"""The folder in which these jobs save the model, as their files say."""
 NOT_LINUX = (
     "This runs Kubernetes as plain processes, which needs Linux (127.0.0.0/8 as addresses, mount\n"
     "namespaces). Elsewhere, install the operator in a cluster of your own, for example kind or\n"
@@ -67,7 +73,7 @@ def run(file: Path, timeout_seconds: float, images: Sequence[Path] = ()) -> int:
     namespace = job["metadata"].get("namespace") or "default"
     check_images(job, ImageTable(list(images)))
     check_servers(documents, ImageTable(list(images)))
-    ensure_environment("examples", print)
+    together(ensure_binaries, lambda: ensure_environment("examples"))
     say(started, "starting etcd, kube-apiserver, controller-manager, scheduler and a node")
     with Cluster(ClusterConfig(nodes=1, images=images)) as cluster:
         say(started, "installing the CRD, the operator's account and its roles")
@@ -82,10 +88,17 @@ def run(file: Path, timeout_seconds: float, images: Sequence[Path] = ()) -> int:
 def read_documents(file: Path) -> list[dict[str, Any]]:
     """The file's documents that are mappings; raises LocalClusterError if it cannot be read."""
     try:
-        documents = list(yaml.safe_load_all(file.read_text()))
+        text = file.read_text().replace(str(OUTPUT), str(own_output()))
+        documents = list(yaml.safe_load_all(text))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise LocalClusterError(f"cannot read {file}: {error}") from error
     return [each for each in documents if isinstance(each, dict)]
+
+
+def own_output() -> Path:
+    """OUTPUT, or a folder beside it if that one is another user's."""
+    is_others = OUTPUT.exists() and OUTPUT.stat().st_uid != os.getuid()
+    return OUTPUT.with_name(f"{OUTPUT.name}-{os.getuid()}") if is_others else OUTPUT
 
 
 def find_job(documents: list[dict[str, Any]], file: Path) -> dict[str, Any]:
@@ -116,7 +129,7 @@ def default_job() -> Path:
 
 def say(started: float, what: str) -> None:
     """Print a line of progress, with the seconds since the start."""
-    print(f"[{time.monotonic() - started:5.1f} s] {what}", flush=True)
+    tell(f"[{time.monotonic() - started:5.1f} s] {what}")
 
 
 if __name__ == "__main__":

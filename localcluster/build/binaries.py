@@ -7,12 +7,12 @@ from pathlib import Path
 from localcluster.build.gobuild import Pins, ensure_built
 from localcluster.build.golang import parse_version
 from localcluster.machine.errors import BuildError
-from localcluster.machine.report import Report
+from localcluster.machine.report import Report, tell
 
 KUBERNETES_VERSION = "v1.36.3"
 
 
-def ensure_binaries(report: Report = print) -> Path:
+def ensure_binaries(report: Report = tell) -> Path:
     """Return the folder of the five binaries: KUBEBUILDER_ASSETS if it is set, else built ones."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if not assets:

@@ -26,7 +26,7 @@ from localcluster.build.requirements import digest_requirements, plain_lines
 from localcluster.build.training import Interpreter, own, training, written
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.filelock import FileLock
-from localcluster.machine.report import Report, run_to_end
+from localcluster.machine.report import Report, run_to_end, tell
 from localcluster.machine.userfolder import user_folder, writable
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -96,7 +96,7 @@ def is_ready(name: str) -> bool:
     return (environment_path(name) / READY_MARK).exists()
 
 
-def ensure_environment(name: str, report: Report = print) -> Path:
+def ensure_environment(name: str, report: Report = tell) -> Path:
     """Build a shared environment if needed; return its folder. Raises LocalClusterError."""
     chosen = training()
     lock = CHECKOUT / chosen.paddle.lock
@@ -125,7 +125,7 @@ def has_packages(name: str, requirements: Path) -> bool:
     return is_ready(name) and (packages_path(name, requirements) / READY_MARK).exists()
 
 
-def ensure_packages(name: str, requirements: Path, report: Report = print) -> list[Path]:
+def ensure_packages(name: str, requirements: Path, report: Report = tell) -> list[Path]:
     """Build the environment for these requirements and the shared one; return both folders.
 
     If each line has a hash, pip installs only the packages listed, without their dependencies.
@@ -188,13 +188,14 @@ def _install(path: Path, recipe: Recipe, report: Report) -> None:
     except OSError:  # `former` was pruned, or this file system has no links
         remove_folder(path)
         former = None
-    venv = [str(recipe.python.program), "-m", "venv", *(["--without-pip"] if former else [])]
-    _run([*venv, str(path)], recipe, report)
+    python = str(path / "bin" / "python")
+    _run([str(recipe.python.program), "-m", "venv", "--without-pip", str(path)], recipe, report)
     if former is not None:
         report(f"starting from {former}")
-    elif recipe.base is not None:
+    else:  # not by venv, which keeps the words of the error to itself
+        _run([python, "-Im", "ensurepip", "--default-pip"], recipe, report)
+    if recipe.base is not None and former is None:
         (_site_packages(path) / BASE_FILE).write_text(_show(recipe.base))
-    python = str(path / "bin" / "python")
     pip = [python, "-m", "pip", "--disable-pip-version-check"]
     if former is not None and changed:
         _run([*pip, "uninstall", "--yes", *changed], recipe, report)
@@ -268,7 +269,9 @@ def _run(command: Sequence[str], recipe: Recipe, report: Report) -> None:
 
 
 def _download(line: str) -> str:
-    """The file and its size, from a line of pip's about a download; else nothing."""
+    """The file and its size, from a line of pip's about a download; nothing from most others."""
+    if line.startswith("Installing collected packages"):
+        return "unpacking"
     return " ".join(match.groups()) if (match := DOWNLOAD.fullmatch(line)) else ""
 
 

@@ -20,7 +20,7 @@ from localcluster.build.environments import cache_folder
 from localcluster.build.golang import find_go
 from localcluster.machine.errors import BuildError
 from localcluster.machine.filelock import FileLock
-from localcluster.machine.report import Progress, Read, Report, run_to_end
+from localcluster.machine.report import Progress, Read, Report, run_to_end, tell
 
 LAST_LINES = 20
 UNFINISHED = ".unfinished"
@@ -91,7 +91,7 @@ def _is_whole(program: Path, size: int | None) -> bool:
     return is_there and size in (None, program.stat().st_size)
 
 
-def ensure_built(pins: Pins, report: Report = print) -> Path:
+def ensure_built(pins: Pins, report: Report = tell) -> Path:
     """Return the folder of the binaries. Builds or fetches what is missing. Raises BuildError."""
     folder = pins.binaries_folder()
     if pins.missing_binaries(folder):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from localcluster.machine.report import Report
+from localcluster.machine.report import Report, tell
 
 SPARE_NODES = 4
 CONFIG_RETRY_SECONDS = 10.0
@@ -44,7 +44,7 @@ class ClusterConfig:
     config_retry_seconds: float = CONFIG_RETRY_SECONDS
     component_arguments: Mapping[str, Sequence[str]] = field(default_factory=dict)
     start_timeout_seconds: float = 900.0
-    report: Report = field(default=print, repr=False)
+    report: Report = field(default=tell, repr=False)
 
     @property
     def node_names(self) -> list[str]:

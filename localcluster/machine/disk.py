@@ -16,13 +16,12 @@ FULL = re.compile("No space left on device|Disk quota exceeded", re.IGNORECASE)
 
 def explain(error: BaseException) -> str:
     """The error's text; if a disk is full, which one, and what to do."""
-    text = str(error)
-    if not FULL.search(text):
-        return text
+    if not FULL.search(str(error)):
+        return str(error)
+    # There can be room again: what was half made has been removed.
     folder, variable = min(_written(os.environ), key=lambda one: _free_bytes(one[0]))
     elsewhere = f", or set {variable} to a folder on another disk" if variable else ""
-    free = f"{_free_bytes(folder) / 1e6:,.0f} MB free"
-    return f"the disk of {folder} is full ({free}): make room there{elsewhere}, and do this again"
+    return f"the disk of {folder} is full: make room there{elsewhere}, and do this again"
 
 
 def _written(environment: Mapping[str, str]) -> list[tuple[Path, str]]:
@@ -32,6 +31,7 @@ def _written(environment: Mapping[str, str]) -> list[tuple[Path, str]]:
     usual = {
         "XDG_CACHE_HOME": cache,
         "TMPDIR": Path(tempfile.gettempdir()),
+        "XDG_STATE_HOME": home() / ".local" / "state",
         "GOCACHE": cache / "go-build",
         "GOMODCACHE": modules / "pkg" / "mod",
         "PIP_CACHE_DIR": cache / "pip",

@@ -5,6 +5,7 @@ ends, for whatever reason. Any thread can call the methods, but not two threads 
 """
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -18,6 +19,8 @@ from localcluster.machine.errors import StartError
 
 LAST_LINES = 15
 KILL_DEADLINE_SECONDS = 10.0
+GO_STACKS = re.compile(r"(\n\n+goroutine \d+ .*\[.*(\n.+)*)+\s*\Z")
+"""Where a Go program was when it died; why is said before."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,9 @@ class Process:
             self._guard.wait()
 
     def last_log_lines(self, count: int = LAST_LINES) -> str:
-        """The last `count` lines of the command's log file."""
-        return "\n".join(self.command.log.read_text(errors="replace").splitlines()[-count:])
+        """The last `count` lines of the command's log file, without the stacks of a Go program."""
+        text = GO_STACKS.sub("", self.command.log.read_text(errors="replace"))
+        return "\n".join(text.splitlines()[-count:])
 
     def raise_if_dead(self) -> None:
         """Raise a StartError with the last log lines if the command has ended."""

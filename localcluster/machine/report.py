@@ -19,6 +19,11 @@ EARLY = 0.05
 """Below this share nothing is estimated: the speed so far says little."""
 
 
+def tell(line: str) -> None:
+    """Print a line at once, into a pipe too, and in one piece: other threads print as well."""
+    print(f"{line}\n", end="", flush=True)
+
+
 class Progress:
     """How much of a known amount of work is done. The rest is estimated from the speed so far."""
 

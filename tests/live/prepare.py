@@ -12,19 +12,20 @@ from localcluster.build.environments import ensure_environment
 from localcluster.build.gobuild import ensure_built
 from localcluster.machine.disk import explain
 from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.report import tell
+from localcluster.machine.together import together
 from tests.live import browser, environments, gochecks, ownprogram
 
 
 def main() -> str | None:
     """Make what is missing; what went wrong."""
     try:
-        ensure_binaries()
-        ensure_environment("examples")
+        together(ensure_binaries, lambda: ensure_environment("examples"))
         ownprogram.install_packages()
         ensure_built(simulator.PINS)
         for name in gochecks.PROGRAMS:
             gochecks.build(name)
-        for missing in (environments.install(print), browser.install()):
+        for missing in (environments.install(tell), browser.install()):
             sys.stderr.write(f"{missing}\n" if missing else "")
     except (LocalClusterError, OSError) as error:
         return f"error: {explain(error)}"
