@@ -28,7 +28,7 @@ from tests.live.distribution import Distribution
 from tests.live.history import History
 from tests.live.lab import CORE, PADDLE_JOBS, Lab
 from tests.live.operated import SOON_LOST, install_without_deployment, start_operator
-from tests.live.processcount import API_SERVER_MIB
+from tests.live.processcount import API_SERVER_MIB, may_isolate_pods
 from tests.live.shared import SharedClusters
 from tests.live.tinyimages import write_tiny_images
 
@@ -143,6 +143,8 @@ def operated(shared_clusters: SharedClusters, tmp_path_factory: pytest.TempPathF
     examples' images have little to train on. At the end nothing may have been asked for that was
     not granted.
     """
+    if not may_isolate_pods():
+        pytest.skip("a pod has no ServiceAccount of its own where users may make no namespaces")
     folder = tmp_path_factory.mktemp("operated")
     return shared_clusters.get("operated", lambda: _operated(folder))
 
