@@ -4,6 +4,7 @@ Every command runs under a guard, which stops it when the process that created t
 ends, for whatever reason. Any thread can call the methods, but not two threads at the same time.
 """
 
+import contextlib
 import os
 import re
 import signal
@@ -77,8 +78,9 @@ class Process:
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the command alone, not to its descendants, unless it has ended."""
-        if self.is_running:
-            os.kill(self.pid, number)
+        with contextlib.suppress(ProcessLookupError):  # it ends a moment before its guard
+            if self.is_running:
+                os.kill(self.pid, number)
 
     def stop(self, grace_seconds: float = 0.0) -> None:
         """Stop the command and its descendants, and wait until the guard has ended.

@@ -105,3 +105,12 @@ def test_a_command_whose_end_is_awaited_tells_all(tmp_path):
     script = "cat; pwd; echo wrong >&2; exit 7"
     code, said = run_to_end(["sh", "-c", script], "it", lambda _text: None, tmp_path)
     assert (code, said) == (7, f"{tmp_path}\nwrong\n")
+
+
+def test_a_command_that_ended_before_its_guard_takes_no_signal(start):
+    process = start("sleep 300")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    process.pid = ended.pid
+    process.signal(signal.SIGTERM)
+    assert process.is_running
