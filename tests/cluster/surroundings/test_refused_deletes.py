@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from api.constants import Reason
 from tests.live.faulty import denied, only_first
-from tests.live.lab import Lab, paddle_job, shell
+from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
 from tests.live.pdj import assert_explained
 
 TOLD = "pods stay where they are"
@@ -29,11 +29,23 @@ def is_held(lab: Lab, *verb: str) -> bool:
 
 
 def test_job_whose_pods_may_not_be_woken_says_so_and_runs_all_the_same(lab: Lab) -> None:
+    """Its server sleeps until the worker has an address, and so a node."""
+    worker = shell("exit 0")
+    worker["spec"]["nodeSelector"] = {lab.namespace: "here"}
     with pods_that_stay(lab, "UPDATE"):
-        lab.submit(paddle_job("asleep", {"worker": (2, shell("exit 0"))}))
+        lab.submit(paddle_job("asleep", {"ps": (1, SERVER), "worker": (1, worker)}))
+        lab.wait(lambda: waits_for_config_map(lab, "asleep-ps-0"), "the server sleeps")
+        lab.kubectl("label", "nodes", "--all", f"{lab.namespace}=here")
         lab.wait(lambda: lab.events("asleep", "PatchRefused"), "an Event says so")
         assert_explained(lab, "asleep", Reason.PATCH_REFUSED)
         lab.wait_completed("asleep")
+    lab.kubectl("label", "nodes", "--all", f"{lab.namespace}-")
+
+
+def waits_for_config_map(lab: Lab, pod: str) -> bool:
+    status = (lab.get(CORE, f"pods/{pod}") or {"status": {}})["status"]
+    (container,) = status.get("containerStatuses") or [{"state": {}}]
+    return container["state"].get("waiting", {}).get("reason") == "CreateContainerConfigError"
 
 
 def test_job_says_that_its_pods_may_not_be_deleted_and_goes_on_when_they_may(lab: Lab) -> None:
