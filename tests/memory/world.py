@@ -180,8 +180,10 @@ class World:
         if not is_bound or grace == 0:
             self.remove(kind, name)
         elif not is_deleting(obj):
-            due = format_time(self.now + timedelta(seconds=grace or GRACE_SECONDS))
-            self.change(kind, name, lambda o: o["metadata"].update(deletionTimestamp=due))
+            seconds = grace or GRACE_SECONDS
+            due = format_time(self.now + timedelta(seconds=seconds))
+            leaving = {"deletionTimestamp": due, "deletionGracePeriodSeconds": int(seconds)}
+            self.change(kind, name, lambda o: o["metadata"].update(leaving))
 
     def patch(self, kind: str, name: str, body: Raw) -> None:
         """A merge patch of an object; raises Conflict on another UID."""
