@@ -55,6 +55,11 @@ def condition_of(obj: Raw, type_: str, status: str = "True") -> Raw | None:
     return None
 
 
+def condition_since(obj: Raw, type_: str, status: str = "True") -> datetime | None:
+    """Since when the condition has this status; None if it has not, or that is not known."""
+    return moment_of((condition_of(obj, type_, status) or {}).get("lastTransitionTime"))
+
+
 def dicts_in(values: Any) -> list[Raw]:
     """The objects of a JSON array that others wrote; none of what is no array."""
     return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []

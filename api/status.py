@@ -251,7 +251,7 @@ class JobStatus:
 
     def is_true(self, type_: Condition) -> bool:
         """Whether the condition is set and true."""
-        return self.true_condition(type_) is not None
+        return (found := self.condition(type_)) is not None and found.status
 
     def with_condition(self, new: JobCondition) -> "JobStatus":
         """The status with this condition set. No other code sets conditions.

@@ -31,7 +31,6 @@ from reconcile.build.addresses import (
 from reconcile.build.launcher import count_processes
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
-from reconcile.model.waits import waits_of
 
 GLOO_RENDEZVOUS_HTTP = "3"
 """Fleet's role maker: 1 is HDFS, 2 a file, 3 an HTTP server on the first server."""
@@ -230,4 +229,4 @@ def has_stale_config_map(view: View, pod: PodView) -> bool:
     if view.config_map is None or not pod.is_live:
         return False
     key = rendezvous_key(view.job)
-    return any(key in wait.text for wait in waits_of(pod.raw))
+    return any(key in wait.text for wait in pod.waits)

@@ -11,7 +11,7 @@ from reconcile.build.gang import (
     own_pod_group,
     users_pod_group,
 )
-from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, Stop
+from reconcile.model.hold import Hold, Stop
 from reconcile.model.view import View
 
 USER_POD_GROUP_WAIT_SECONDS = 5.0
@@ -96,5 +96,5 @@ def _group_message(group: Raw) -> str:
     volcanos = condition_of(group, "Unschedulable")
     condition = volcanos or condition_of(group, "PodGroupScheduled", "False") or {}
     if said := condition.get("message") or condition.get("reason"):
-        return f"PodGroup not {what}: {said}"[:MAX_CAUSE_CHARACTERS]
+        return f"PodGroup not {what}: {said}"
     return "PodGroup not enqueued: its queue has not accepted it" if is_out else ""

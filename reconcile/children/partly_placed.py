@@ -27,7 +27,6 @@ from reconcile.build.rendezvous import all_have_addresses
 from reconcile.children.refusals import is_over_quota
 from reconcile.model.hold import (
     GIVE_BACK_FLAG,
-    MAX_CAUSE_CHARACTERS,
     Hold,
     Stop,
     and_more,
@@ -104,7 +103,7 @@ def _explain(view: View) -> str:
     what = "quota" if refused else "room"
     held = f"{number} of {total} pods hold {what}{_where(holding)} and cannot start"
     rest = refused[0].message if refused else f"{unplaced[0][0].name}: {unplaced[0][1]}"
-    return f"{held}; not placed: {rest}"[:MAX_CAUSE_CHARACTERS]
+    return f"{held}; not placed: {rest}"
 
 
 def _refused_by_quota(view: View) -> list[Refusal]:

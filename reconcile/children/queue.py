@@ -8,7 +8,7 @@ from api.objects import Raw
 from reconcile.attempt.eviction import end_evicted
 from reconcile.build.flavors import assigned_flavors, find_conflict
 from reconcile.build.workload import may_run, uses_kueue
-from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, Stop
+from reconcile.model.hold import Hold, Stop
 from reconcile.model.move import Move, fail_job
 from reconcile.model.plan import Child
 from reconcile.model.view import View
@@ -61,7 +61,7 @@ def await_quota(view: View) -> Move | Hold | None:
 def _hold(
     cause: str, next_step: str, seconds: float | None = None, reason: Reason = Reason.QUEUED
 ) -> Hold:
-    return Hold(reason, cause[:MAX_CAUSE_CHARACTERS], next_step, seconds, stops=Stop.PODS)
+    return Hold(reason, cause, next_step, seconds, stops=Stop.PODS)
 
 
 def _unserved(is_forbidden: bool) -> Hold:

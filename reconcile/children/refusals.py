@@ -29,7 +29,7 @@ from reconcile.children.workload import (
     workload_deletes,
     workload_patches,
 )
-from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, and_more
+from reconcile.model.hold import Hold, and_more
 from reconcile.model.plan import (
     FORMER_JOB,
     OWNERLESS,
@@ -142,7 +142,7 @@ def _explain(view: View, refusal: Refusal) -> Hold:
         next_step = "delete it, or give the job another name"
         return Hold(Reason.NAME_CONFLICT, cause, next_step, warns=True)
     if is_over_quota(refusal):
-        cause = f"quota exceeded: {refusal.message}"[:MAX_CAUSE_CHARACTERS]
+        cause = f"quota exceeded: {refusal.message}"
         next_step = f"end other jobs, ask for less or have the quota raised; {RETRIES}"
         return Hold(Reason.QUOTA_EXCEEDED, cause, next_step, warns=True)
     if refusal.is_delete or refusal.is_patch:
@@ -156,4 +156,4 @@ def refusal_cause(refusal: Refusal) -> str:
     """What was refused, and why, in the API server's words."""
     verb = "deleted" if refusal.is_delete else "changed" if refusal.is_patch else ""
     what = f"cannot be {verb}: " if verb else ""
-    return f"{refusal.kind} {refusal.name}: {what}{refusal.message}"[:MAX_CAUSE_CHARACTERS]
+    return f"{refusal.kind} {refusal.name}: {what}{refusal.message}"

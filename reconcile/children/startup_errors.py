@@ -9,44 +9,26 @@ before the pull fails. It is short only for an error that cannot heal.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from api.constants import Reason
-from api.objects import condition_of, moment_of, parse_time
+from api.objects import condition_since, parse_time
 from reconcile.build.rendezvous import is_about_config_map
-from reconcile.model.hold import (
-    CONFIG_FLAG,
-    IMAGE_FLAG,
-    Hold,
-    and_more,
-    clock_time,
-    grace_since,
-)
+from reconcile.model.hold import Hold, and_more, clock_time, grace_since
 from reconcile.model.move import Move, fail_with_record
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
-from reconcile.model.waits import NORMAL, PULL_BACKS_OFF, Wait, describe_wait, waits_of
+from reconcile.model.waits import NORMAL, PULL_BACKS_OFF, Wait
 
 
-@dataclass(frozen=True, slots=True)
-class _Error:
+class _Error(NamedTuple):
     """A pod that cannot start, and when that ends the job."""
 
     pod: PodView
     wait: Wait
     cause: str
     due: datetime
-
-    @property
-    def reason(self) -> Reason:
-        """The kind of error that the job reports."""
-        return Reason.IMAGE_ERROR if self.wait.is_image else Reason.CONFIG_ERROR
-
-    @property
-    def flag(self) -> str:
-        """The flag that sets the grace."""
-        return IMAGE_FLAG if self.wait.heals else CONFIG_FLAG
 
 
 def await_startup(view: View) -> Move | Hold | None:
@@ -56,7 +38,8 @@ def await_startup(view: View) -> Move | Hold | None:
     due = [error for error in errors if error.due <= view.now]
     if due:
         error = _as_reported(view, due)
-        return fail_with_record(view, error.reason, error.cause, error.pod.name, error.pod.node)
+        pod, reason = error.pod, error.wait.reason
+        return fail_with_record(view, reason, error.cause, pod.name, pod.node)
     return _wait(view, _as_reported(view, errors), len(errors)) if errors else None
 
 
@@ -69,63 +52,62 @@ def _as_reported(view: View, errors: Sequence[_Error]) -> _Error:
     soonest = min(error.due for error in errors)
     next_due = [error for error in errors if error.due == soonest]
     first = next((each for each in next_due if each.pod.name == waiting.child), next_due[0])
-    knows_why = waiting.child == first.pod.name and Wait("", waiting.state, "").is_image
+    told = first.wait._replace(state=waiting.state)
+    knows_why = waiting.child == first.pod.name and told.reason is Reason.IMAGE_ERROR
     if first.wait.state == PULL_BACKS_OFF and knows_why:
-        return replace(first, wait=first.wait._replace(state=waiting.state), cause=waiting.cause)
+        return first._replace(wait=told, cause=waiting.cause)
     return first
 
 
 def _wait(view: View, error: _Error, number: int) -> Hold:
     return Hold(
-        error.reason,
+        error.wait.reason,
         error.cause,
         _next_step(error),
         seconds=(error.due - view.now).total_seconds(),
         more=and_more(number - 1),
         child=error.pod.name,
         state=error.wait.state,
-        grace=error.flag,
+        grace=error.wait.flag,
     )
 
 
 def _next_step(error: _Error) -> str:
-    until = clock_time(error.due)
-    wait, or_fails = error.wait, f"before {until}, or the job fails ({error.flag})"
+    wait, until = error.wait, f"{clock_time(error.due)} ({error.wait.flag})"
+    if not wait.heals and wait.reason is Reason.IMAGE_ERROR:
+        return f"correct it and submit again; this job fails at {until}"
+    before = f"before {clock_time(error.due)}, or the job fails ({wait.flag})"
     if not wait.heals:
-        what = f"submit again; this job fails at {until} ({error.flag})"
-        return f"correct it and {what}" if wait.is_image else f"correct it {or_fails}"
+        return f"correct it {before}"
     if "Pull" in wait.state:
-        return f"push the image or fix its pull secret {or_fails}"
+        return f"push the image or fix its pull secret {before}"
     if wait.text.endswith("not found"):
-        return f"create it {or_fails}"
-    return f"its node tries again; if that does not help, the job fails at {until} ({error.flag})"
+        return f"create it {before}"
+    return f"its node tries again; if that does not help, the job fails at {until}"
 
 
 def _errors(view: View, pod: PodView) -> Iterator[_Error]:
     """The errors of the containers of a pod whose trainer has not started."""
     if pod.is_deleting or pod.state not in (PodState.PENDING, PodState.STARTING):
         return
-    for wait in waits_of(pod.raw):
+    for wait in pod.waits:
         if wait.state not in NORMAL and not is_about_config_map(view, wait.text):
-            error = _Error(pod, wait, describe_wait(view, pod, wait), view.now)
-            yield replace(error, due=_due(view, error))
+            yield _Error(pod, wait, wait.describe(pod.name), _due(view, pod, wait))
 
 
-def _due(view: View, error: _Error) -> datetime:
+def _due(view: View, pod: PodView, wait: Wait) -> datetime:
     """When the error ends the job: a grace period after it began or, if later, its first report."""
-    settings, heals = view.settings, error.wait.heals
-    grace = settings.image_pull_grace_seconds if heals else settings.config_error_grace_seconds
-    since = _began_at(view, error.pod)
-    if not error.wait.is_image:
+    settings, since = view.settings, _began_at(view, pod)
+    grace = settings.image_pull_grace_seconds if wait.heals else settings.config_error_grace_seconds
+    if wait.reason is not Reason.IMAGE_ERROR:
         made = (view.config_map or {}).get("metadata", {}).get("creationTimestamp")
         since = max(since, parse_time(made) or view.job.created_at)
-    reported = grace_since(view.job.status, error.reason, error.flag)
+    reported = grace_since(view.job.status, wait.reason, wait.flag)
     return max(since, reported or view.now.replace(microsecond=0)) + timedelta(seconds=grace)
 
 
 def _began_at(view: View, pod: PodView) -> datetime:
     """When the kubelet began to start the containers, or began again after the last one ended."""
-    condition = condition_of(pod.raw, "PodScheduled") or {}
-    scheduled = moment_of(condition.get("lastTransitionTime")) or view.job.created_at
+    scheduled = condition_since(pod.raw, "PodScheduled") or view.job.created_at
     ended = pod.end.finished_at if pod.end else None
     return max(scheduled, ended) if ended else scheduled

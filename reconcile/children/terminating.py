@@ -12,7 +12,6 @@ from api.constants import FORMER_FINALIZER, Reason
 from api.objects import Raw, condition_of, is_deleting, moment_of, name_of
 from reconcile.model.end import MAX_GRACE_SECONDS
 from reconcile.model.hold import (
-    MAX_CAUSE_CHARACTERS,
     Hold,
     Stop,
     and_more,
@@ -81,8 +80,7 @@ def _await_children(view: View) -> Hold:
     if not hanging:
         return Hold(seconds=left)
     cause = f"waiting for {hanging[0].described()}{and_more(len(hanging) - 1)}"
-    cause, next_step = cause[:MAX_CAUSE_CHARACTERS], hanging[0].next_step
-    return Hold(Reason.CHILDREN_TERMINATING, cause, next_step, seconds=left)
+    return Hold(Reason.CHILDREN_TERMINATING, cause, hanging[0].next_step, seconds=left)
 
 
 def _await_previous(view: View) -> Hold:
@@ -92,7 +90,7 @@ def _await_previous(view: View) -> Hold:
     next_step = "nothing to do: they are within their grace period"
     hanging = _hanging(view, leavers)
     if hanging:
-        cause = f"{cause}: {hanging[0].described()}"[:MAX_CAUSE_CHARACTERS]
+        cause = f"{cause}: {hanging[0].described()}"
         next_step = hanging[0].next_step
     left = _seconds_to_hang(view, leavers)
     return Hold(Reason.PODS_TERMINATING, cause, next_step, seconds=left, stops=Stop.PODS)

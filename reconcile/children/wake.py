@@ -15,11 +15,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from api.constants import ANNOTATION_WOKEN
-from api.objects import condition_of, format_time, moment_of, parse_time
+from api.objects import condition_since, format_time, parse_time
 from reconcile.model.plan import ObjectReference, Patch
 from reconcile.model.pods import PodView
 from reconcile.model.view import View
-from reconcile.model.waits import waits_of
 
 WAITING, AFTER_INIT = "CreateContainerConfigError", "PodInitializing"
 MAX_CALLS = 3
@@ -46,7 +45,7 @@ def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
         return
     for pod in view.pods.values():
         began, calls = _wait(pod)
-        count, called_at = _last_call(pod) if calls else (0, None)
+        count, called_at = _last_call(pod) if began else (0, None)
         since = called_at or began
         if since is not None and count < calls:
             # abs: a clock that was set back does not make the pod wait until it has caught up.
@@ -56,13 +55,10 @@ def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
 
 def _wait(pod: PodView) -> tuple[datetime | None, int]:
     """When the pod began to wait, or None if it does not wait; and how often to annotate it."""
-    reasons = {wait.state for wait in waits_of(pod.raw)} if pod.is_live else set()
+    reasons = {wait.state for wait in pod.waits} if pod.is_live else set()
     if WAITING in reasons:
         return _LONG_AGO, MAX_CALLS
-    condition = condition_of(pod.raw, "Initialized") or {}
-    if AFTER_INIT in reasons and condition.get("status") == "True":
-        return moment_of(condition.get("lastTransitionTime")), 1
-    return None, 0
+    return condition_since(pod.raw, "Initialized") if AFTER_INIT in reasons else None, 1
 
 
 def _last_call(pod: PodView) -> tuple[int, datetime | None]:

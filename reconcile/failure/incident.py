@@ -5,10 +5,9 @@ One incident often fails many pods. The pod that ended first decides whether the
 """
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from api.constants import EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH, Reason
-from api.objects import condition_of, format_time, moment_of
+from api.objects import condition_since, format_time, moment_of
 from api.status import Failure, JobStatus
 from reconcile.build.rendezvous import has_moved, has_stale_config_map, moved_pods
 from reconcile.failure.blame import find_culprit, seconds_to_blame, tells_of_lost_peer
@@ -177,13 +176,9 @@ def judge_pod(view: View, pod: PodView) -> Incident:
 
 def end_time(pod: PodView) -> str:
     """When the pod ended, or else was disrupted or created: sortable, the same in every pass."""
-    moment: datetime | None = pod.end.finished_at if pod.end else None
-    if moment is None:
-        disruption = condition_of(pod.raw, DISRUPTION_TARGET) or {}
-        moment = moment_of(disruption.get("lastTransitionTime"))
-    if moment is None:
-        moment = moment_of(pod.raw["metadata"].get("creationTimestamp"))
-    return format_time(moment)
+    ended = pod.end.finished_at if pod.end else None
+    created = moment_of(pod.raw["metadata"].get("creationTimestamp"))
+    return format_time(ended or condition_since(pod.raw, DISRUPTION_TARGET) or created)
 
 
 def build_failure(view: View, incident: Incident) -> Failure:

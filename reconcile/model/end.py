@@ -13,10 +13,10 @@ from functools import cached_property
 
 from api.objects import Raw, condition_of, dicts_in, is_deleting, moment_of
 from api.signals import signal_of
-from api.trainer import container_status, terminated_of
+from api.trainer import terminated_of
+from reconcile.model.waits import is_hopeless
 from reconcile.words.alone import trains_alone
 from reconcile.words.cause import LastWords, read_message
-from reconcile.words.hopeless import is_hopeless
 
 DISRUPTION_TARGET = "DisruptionTarget"
 """The pod condition that eviction, preemption, taints and node loss set before the pod ends."""
@@ -191,9 +191,9 @@ def container_end(name: str, is_trainer: bool, terminated: Raw) -> ContainerEnd:
     )
 
 
-def read_end(raw: Raw, trainer: str) -> PodEnd:
-    """The end of a pod whose trainer container has this name."""
-    status, container = raw.get("status") or {}, container_status(raw, trainer)
+def read_end(raw: Raw, container: Raw, trainer: str) -> PodEnd:
+    """The end of a pod, from the status of its trainer container, which has this name."""
+    status: Raw = raw.get("status") or {}
     ended, name = terminated_of(container), trainer
     if ended is None and status.get("phase") == "Failed":
         inits = dicts_in(status.get("initContainerStatuses"))

@@ -62,14 +62,15 @@ class Hold:
 
     @property
     def message(self) -> str:
-        """The whole sentence, with a next step of at most MAX_NEXT_CHARACTERS."""
-        return f"{self.cause}{self.more}; next: {self.next_step[:MAX_NEXT_CHARACTERS]}"
+        """The whole sentence, with cause and next step cut to their limits."""
+        cause, next_step = self.cause[:MAX_CAUSE_CHARACTERS], self.next_step[:MAX_NEXT_CHARACTERS]
+        return f"{cause}{self.more}; next: {next_step}"
 
     def waiting(self, status: JobStatus, now: datetime) -> Waiting:
         """The part of the hold that status stores. A grace period that runs keeps its start."""
         since = grace_since(status, self.reason, self.grace) if self.grace else None
         return Waiting(
-            cause=self.cause,
+            cause=self.cause[:MAX_CAUSE_CHARACTERS],
             next_step=self.next_step[:MAX_NEXT_CHARACTERS],
             child=self.child,
             state=self.state,

@@ -11,7 +11,7 @@ from datetime import datetime
 from api.constants import Condition, Phase, Reason
 from api.objects import format_time
 from api.status import Failure, JobStatus, new_condition
-from reconcile.model.hold import Hold
+from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold
 from reconcile.model.plan import EmitEvent, KeepLog, Outcome
 from reconcile.model.view import View
 
@@ -59,6 +59,7 @@ def fail_job(view: View, reason: Reason, message: str, status: JobStatus | None 
 
 def fail_with_record(view: View, reason: Reason, message: str, pod: str, node: str = "") -> Move:
     """The move that fails the job because of a child. The record names the child if it is a pod."""
+    message = message[:MAX_CAUSE_CHARACTERS]
     record = build_record(view, reason, message, pod, node)
     return fail_job(view, reason, message, view.job.status.with_failure(record))
 

@@ -10,8 +10,11 @@ from enum import StrEnum
 
 from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAINER, Role
 from api.objects import Raw, is_deleting, labels_of, moment_of, name_of, uid_of
-from api.trainer import container_status, container_statuses, has_started
+from api.trainer import container_statuses, has_started
 from reconcile.model.end import ContainerEnd, PodEnd, container_end, read_end
+from reconcile.model.waits import Wait, read_waits
+
+_ROLES = {str(role): role for role in Role}
 
 
 class PodState(StrEnum):
@@ -30,7 +33,7 @@ class PodView:
     """One pod of the job.
 
     `end` says how the trainer last ended, or else how an init container failed; None if neither
-    happened. `restarts` counts those of all containers.
+    happened. `waits` and `restarts` are those of all containers.
     """
 
     raw: Raw
@@ -47,6 +50,7 @@ class PodView:
     started_at: datetime | None
     end: ContainerEnd | None
     ending: PodEnd
+    waits: tuple[Wait, ...]
     restarts: int
 
     @property
@@ -63,10 +67,12 @@ class PodView:
 def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
     """The view of one pod. Unreadable labels give the role None, the index -1 and the attempt 0."""
     labels = labels_of(raw)
-    role = next((role for role in Role if role == labels.get(LABEL_ROLE)), None)
+    role = _ROLES.get(labels.get(LABEL_ROLE, ""))
     trainer = trainer_names.get(role, TRAINER_CONTAINER) if role else TRAINER_CONTAINER
     status: Raw = raw.get("status") or {}
-    container, ending = container_status(raw, trainer), read_end(raw, trainer)
+    statuses = tuple(container_statuses(raw))
+    container: Raw = next((each for each in statuses if each.get("name") == trainer), {})
+    ending = read_end(raw, container, trainer)
     return PodView(
         raw=raw,
         name=name_of(raw),
@@ -82,7 +88,8 @@ def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
         started_at=_started_at(container),
         end=ending.container,
         ending=ending,
-        restarts=sum(map(_restarts, container_statuses(raw))),
+        waits=tuple(read_waits(statuses, trainer)),
+        restarts=sum(map(_restarts, statuses)),
     )
 
 

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 
 from api.constants import Reason
-from api.objects import Raw, condition_of, moment_of
+from api.objects import Raw, condition_of, condition_since, moment_of
 from api.trainer import requests_of, too_many_devices
 from reconcile.build.rendezvous import is_about_config_map
-from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, and_more, clock_time, count, earliest
+from reconcile.model.hold import Hold, and_more, clock_time, count, earliest
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
-from reconcile.model.waits import UNTRIED, describe_wait, waits_of
+from reconcile.model.waits import UNTRIED
 from reconcile.model.workload import places_pods
 
 INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
@@ -25,11 +25,9 @@ ADDRESS_SECONDS = 120.0
 
 
 def await_start(view: View) -> Hold | None:
-    """Wait for pods that have no node yet, or whose containers have not started."""
-    if view.all_run:
-        return None
-    if said := explain_silent_nodes(view):
-        return Hold(Reason.NODE_LOST, *said, warns=True)
+    """Wait for pods that have no node yet, whose containers have not started, or that are lost."""
+    if (silent := _silent(view)) or view.all_run:
+        return silent
     hold = _gated(view) or _unscheduled(view) or _overlooked(view)
     hold = hold or _waiting(view) or _without_address(view)
     if hold is not None:
@@ -40,27 +38,27 @@ def await_start(view: View) -> Hold | None:
 
 
 def _explain_start(view: View) -> str:
-    waits = (wait for pod in view.pods.values() for wait in waits_of(pod.raw))
-    if view.config_map or not any(is_about_config_map(view, wait.text) for wait in waits):
+    waits = (wait for pod in view.pods.values() for wait in pod.waits)
+    if not any(is_about_config_map(view, wait.text) for wait in waits):
         return "nothing, nodes pull images and start containers"
     total = view.job.spec.total_replicas
     who, until = ("the pod shows", "it has") if total == 1 else ("pods show", f"all {total} have")
     return f"{who} CreateContainerConfigError until {until} an address; this is expected"
 
 
-def explain_silent_nodes(view: View) -> tuple[str, str] | None:
-    """The cause and the next step if nodes of live pods do not answer; None if all do.
+def _silent(view: View) -> Hold | None:
+    """A hold if nodes of live pods do not answer.
 
     A pod that tolerates every taint is not evicted from a dead node, so it seems to run for ever.
     """
     silent = [pod for pod in view.pods.values() if pod.is_live and _is_silent(pod.raw)]
     if not silent:
         return None
-    pod = silent[0]
-    since = moment_of((condition_of(pod.raw, "Ready", "False") or {}).get("lastTransitionTime"))
+    pod, since = silent[0], condition_since(silent[0].raw, "Ready", "False")
     when = f" since {clock_time(since)}" if since else ""
     cause = f"{pod.node} with {pod.name} has not answered{when}{and_more(len(silent) - 1)}"
-    return cause, f"kubectl get node {pod.node}; if it is lost: kubectl delete pod {pod.name}"
+    next_step = f"kubectl get node {pod.node}; if it is lost: kubectl delete pod {pod.name}"
+    return Hold(Reason.NODE_LOST, cause, next_step, warns=True)
 
 
 def _is_silent(pod: Raw) -> bool:
@@ -75,10 +73,10 @@ def _is_silent(pod: Raw) -> bool:
 def _waiting(view: View) -> Hold | None:
     """A hold if a kubelet says why a container has not started, such as ports that are in use."""
     for pod in view.pods.values():
-        for wait in waits_of(pod.raw) if pod.is_live else ():
+        for wait in pod.waits if pod.is_live else ():
             is_told = wait.text or wait.state not in UNTRIED
             if is_told and not (view.config_map is None and is_about_config_map(view, wait.text)):
-                cause = describe_wait(view, pod, wait)
+                cause = wait.describe(pod.name)
                 return Hold(Reason.WAITING_FOR_PODS, cause, "nothing, its node tries again")
     return None
 
@@ -94,15 +92,14 @@ def _without_address(view: View) -> Hold | None:
     lacks = f"its network or a volume ({names})" if names else "its network"
     cause = f"{pod.name} on {pod.node} still has no address: {lacks} is not ready"
     next_step = f"see why: kubectl describe pod {pod.name} -n {view.job.namespace}"
-    return Hold(Reason.WAITING_FOR_PODS, cause[:MAX_CAUSE_CHARACTERS], next_step, more=more)
+    return Hold(Reason.WAITING_FOR_PODS, cause, next_step, more=more)
 
 
 def _lacking_address(view: View) -> Iterator[tuple[PodView, float]]:
     """The pods that have a node and no address, and the seconds until they are named."""
     for pod in view.pods.values():
-        if pod.is_live and pod.node and not pod.address:
-            scheduled = condition_of(pod.raw, "PodScheduled") or {}
-            since = moment_of(scheduled.get("lastTransitionTime")) or view.job.created_at
+        if pod.node and not pod.address and pod.is_live:
+            since = condition_since(pod.raw, "PodScheduled") or view.job.created_at
             yield pod, ADDRESS_SECONDS - (view.now - since).total_seconds()
 
 
@@ -125,7 +122,7 @@ def _unscheduled(view: View) -> Hold | None:
     total = view.job.spec.total_replicas
     pod, why = refused[0]
     text = str(why.get("message") or "")
-    cause = f"{len(refused)} of {total} pods unscheduled{when}: {text}"[:MAX_CAUSE_CHARACTERS]
+    cause = f"{len(refused)} of {total} pods unscheduled{when}: {text}"
     gated = "remove their schedulingGates, or wait for whoever set them"
     next_step = gated if why.get("reason") == GATED else _make_room(view, pod, text)
     return Hold(Reason.UNSCHEDULABLE, cause, next_step)
@@ -139,7 +136,7 @@ def _overlooked(view: View) -> Hold | None:
         if scheduler != DEFAULT_SCHEDULER and any(map(_is_overlooked, pods)):
             cause = f"scheduler {scheduler} has not handled every pod of {role} yet"
             next_step = "if that lasts, check that it runs and that schedulerName is right"
-            return Hold(Reason.WAITING_FOR_PODS, cause[:MAX_CAUSE_CHARACTERS], next_step)
+            return Hold(Reason.WAITING_FOR_PODS, cause, next_step)
     return None
 
 

@@ -27,7 +27,6 @@ from reconcile.model.move import end_conditions, set_condition
 from reconcile.model.pods import PodState
 from reconcile.model.view import View
 from reconcile.status.alone import note_alone
-from reconcile.status.placement import explain_silent_nodes
 from reconcile.status.training import note_progress
 
 FIRST_STATUS_SECONDS = 30.0
@@ -164,11 +163,8 @@ def _with_conditions(view: View, status: JobStatus, hold: Hold | None) -> JobSta
 
 def _explain_running(view: View) -> tuple[Reason, str]:
     """Why the job counts as running; what is refused, or has befallen its nodes or PodGroup."""
-    if silent := explain_silent_nodes(view):
-        return Reason.NODE_LOST, "; next: ".join(silent)
-    for hold in view.holds:
-        is_refused = bool(view.observed.refusals) and hold.warns
-        if hold.reason and (is_refused or (hold.reason in _OF_POD_GROUP and hold.stops)):
+    for hold in reversed(view.holds):
+        if hold.reason and (hold.warns or (hold.reason in _OF_POD_GROUP and hold.stops)):
             return hold.reason, hold.message
     return Reason.ALL_PODS_RUNNING, ""
 

@@ -110,7 +110,7 @@ READERS = {
     "reconcile/children/startup_errors.py: _next_step",  # the kubelet's
     "reconcile/build/rendezvous.py: is_about_config_map",  # the kubelet's
     "reconcile/build/rendezvous.py: has_stale_config_map",  # the kubelet's
-    "reconcile/words/hopeless.py: is_hopeless",  # the kubelet's, the container runtime's
+    "reconcile/model/waits.py: is_hopeless",  # the kubelet's, the container runtime's
     "reconcile/model/end.py: own_limit",  # the kubelet's
     "reconcile/failure/ending.py: _cause",  # the container runtime's
     "pdj/actions.py: create",  # the API server's
