@@ -168,72 +168,72 @@ class Condition(StrEnum):
 
 
 class Reason(StrEnum):
-    """All reasons of conditions, Events and failure records. docs/status.md lists them."""
+    """All reasons of conditions, Events and records; `catalogue/reasons.py` has their meanings."""
 
     # Reports of progress
-    CREATED = "Created"  # the operator has seen the job for the first time
-    ADOPTED = "Adopted"  # paddle-operator 0.3 has started the job, and its pods run on
-    PODS_CREATED = "PodsCreated"  # a restart is over: the pods of the next attempt exist
-    ALL_PODS_RUNNING = "AllPodsRunning"  # every pod runs, or has succeeded
-    ALL_PODS_SCHEDULED = "AllPodsScheduled"  # every pod has a node
-    NOT_ALL_SCHEDULED = "NotAllScheduled"  # a pod has no node, or does not exist
-    NOT_ALL_RUNNING = "NotAllRunning"  # a pod does not run
-    WORKERS_SUCCEEDED = "WorkersSucceeded"  # the workers have succeeded, and so has the job
-    SUSPENDED = "Suspended"  # spec.suspend is true
-    RESUMED = "Resumed"  # spec.suspend is false again
-    ENDED = "Ended"  # the attempt or the job to which the condition belonged is over
-    COMPLETED = "Completed"  # the job has ended with success
-    FAILED = "Failed"  # the job has ended without success
+    CREATED = "Created"
+    ADOPTED = "Adopted"
+    PODS_CREATED = "PodsCreated"
+    ALL_PODS_RUNNING = "AllPodsRunning"
+    ALL_PODS_SCHEDULED = "AllPodsScheduled"
+    NOT_ALL_SCHEDULED = "NotAllScheduled"
+    NOT_ALL_RUNNING = "NotAllRunning"
+    WORKERS_SUCCEEDED = "WorkersSucceeded"
+    SUSPENDED = "Suspended"
+    RESUMED = "Resumed"
+    ENDED = "Ended"
+    COMPLETED = "Completed"
+    FAILED = "Failed"
     # What a pending job waits for
-    UNSCHEDULABLE = "Unschedulable"  # the scheduler finds no node for a pod
-    PARTLY_PLACED = "PartlyPlaced"  # some pods have nodes or quota; there is no room for others
-    WAITING_FOR_PODS = "WaitingForPods"  # pods are starting, and no obstacle is known
-    QUOTA_EXCEEDED = "QuotaExceeded"  # a ResourceQuota refuses a child
-    POD_GROUP_PENDING = "PodGroupPending"  # the PodGroup does not exist or is not accepted yet
-    POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"  # no PodGroups served, or the user's was deleted
-    POD_GROUP_INVALID = "PodGroupInvalid"  # the user's PodGroup asks for more pods than there are
-    QUEUED = "Queued"  # with --kueue: the job waits for quota in its queue
-    QUEUE_UNAVAILABLE = "QueueUnavailable"  # with --kueue: no Workloads served, or no permission
-    CREATE_REFUSED = "CreateRefused"  # RBAC, pod security or a webhook refuses or delays a child
-    DELETE_REFUSED = "DeleteRefused"  # the API server refuses to delete a child: RBAC or a webhook
-    PATCH_REFUSED = "PatchRefused"  # the API server refuses to change a child: RBAC or a policy
-    NAME_CONFLICT = "NameConflict"  # a child's name is taken by an object that is not this job's
-    STATUS_UNREADABLE = "StatusUnreadable"  # another tool wrote a status that cannot be used
-    NO_FREE_PORTS = "NoFreePorts"  # with intranet Host: no port ranges are left for the job
-    PODS_TERMINATING = "PodsTerminating"  # former pods, or a former job's children, still exist
-    CHILDREN_TERMINATING = "ChildrenTerminating"  # the job is being deleted; a child still exists
-    BACK_OFF = "BackOff"  # the next attempt waits for its back-off to pass
+    UNSCHEDULABLE = "Unschedulable"
+    PARTLY_PLACED = "PartlyPlaced"
+    WAITING_FOR_PODS = "WaitingForPods"
+    QUOTA_EXCEEDED = "QuotaExceeded"
+    POD_GROUP_PENDING = "PodGroupPending"
+    POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"
+    POD_GROUP_INVALID = "PodGroupInvalid"
+    QUEUED = "Queued"
+    QUEUE_UNAVAILABLE = "QueueUnavailable"
+    CREATE_REFUSED = "CreateRefused"
+    DELETE_REFUSED = "DeleteRefused"
+    PATCH_REFUSED = "PatchRefused"
+    NAME_CONFLICT = "NameConflict"
+    STATUS_UNREADABLE = "StatusUnreadable"
+    NO_FREE_PORTS = "NoFreePorts"
+    PODS_TERMINATING = "PodsTerminating"
+    CHILDREN_TERMINATING = "ChildrenTerminating"
+    BACK_OFF = "BackOff"
     # Causes of an attempt's end
-    POD_FAILED = "PodFailed"  # a trainer exited with an error, or its pod exceeded its own limit
-    POD_EVICTED = "PodEvicted"  # a pod was evicted, preempted or refused by its node
-    POD_VANISHED = "PodVanished"  # somebody deleted a pod
-    ADDRESS_CHANGED = "AddressChanged"  # a pod has another address than the one that its peers have
-    STALE_CONFIG_MAP = "StaleConfigMap"  # a pod's node gives it the ConfigMap of a former job
-    NODE_LOST = "NodeLost"  # a pod's node is gone, does not answer or has lost a container
-    TRAINER_ASKED_RESTART = "TrainerAskedRestart"  # a trainer exited with 101 or 102; see below
-    FAILURE_POLICY_IGNORE = "FailurePolicyIgnore"  # not counted, by a rule of podFailurePolicy
-    ELASTIC_UNTRAINED = "ElasticUntrained"  # a launcher exited with 0 and never met enough peers
-    EVICTED = "Evicted"  # with --kueue: Kueue takes the quota back; the message has its reason
-    TRAINING_STALLED = "TrainingStalled"  # the training stalled, and stallPolicy says Restart
-    RESTART_REQUESTED = "RestartRequested"  # a user asked for it, by the annotation restarted-at
+    POD_FAILED = "PodFailed"
+    POD_EVICTED = "PodEvicted"
+    POD_VANISHED = "PodVanished"
+    ADDRESS_CHANGED = "AddressChanged"
+    STALE_CONFIG_MAP = "StaleConfigMap"
+    NODE_LOST = "NodeLost"
+    TRAINER_ASKED_RESTART = "TrainerAskedRestart"
+    FAILURE_POLICY_IGNORE = "FailurePolicyIgnore"
+    ELASTIC_UNTRAINED = "ElasticUntrained"
+    EVICTED = "Evicted"
+    TRAINING_STALLED = "TrainingStalled"
+    RESTART_REQUESTED = "RestartRequested"
     # Causes of the job's failure
-    BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"  # backoffLimit allows no further restart
-    RESTART_LOOP = "RestartLoop"  # too many uncounted restarts without a minute of running
-    POD_FAILURE_POLICY = "PodFailurePolicy"  # a rule of podFailurePolicy ends the job
-    DEADLINE_EXCEEDED = "DeadlineExceeded"  # activeDeadlineSeconds have passed
-    STARTING_DEADLINE_EXCEEDED = "StartingDeadlineExceeded"  # not all pods ran in time
-    IMAGE_ERROR = "ImageError"  # an image's name is invalid, or a pull has failed for too long
-    CONFIG_ERROR = "ConfigError"  # a container's configuration named a missing object for too long
-    INVALID_SPEC = "InvalidSpec"  # the spec breaks a rule, or a child made from it is invalid
-    ENDPOINTS_TOO_LONG = "EndpointsTooLong"  # the endpoints do not fit an environment variable
+    BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"
+    RESTART_LOOP = "RestartLoop"
+    POD_FAILURE_POLICY = "PodFailurePolicy"
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    STARTING_DEADLINE_EXCEEDED = "StartingDeadlineExceeded"
+    IMAGE_ERROR = "ImageError"
+    CONFIG_ERROR = "ConfigError"
+    INVALID_SPEC = "InvalidSpec"
+    ENDPOINTS_TOO_LONG = "EndpointsTooLong"
     # Only reported
-    NO_OUTPUT = "NoOutput"  # a running job has written nothing for as long as its stallPolicy says
-    NO_NEW_STEP = "NoNewStep"  # a running job has done no step for as long as its stallPolicy says
-    TRAINS_AGAIN = "TrainsAgain"  # a stalled job has written a line or done a step again
-    LOG_NOT_READ = "LogNotRead"  # a training's log cannot be read, so its progress is unknown
-    OWNED_VARIABLE = "OwnedVariable"  # the operator overrides a variable that a template sets
-    TRAINED_ALONE = "TrainedAlone"  # worker 0's launcher knew of no other node
-    FORCE_DELETED = "ForceDeleted"  # pods on lost nodes were deleted without waiting for the nodes
+    NO_OUTPUT = "NoOutput"
+    NO_NEW_STEP = "NoNewStep"
+    TRAINS_AGAIN = "TrainsAgain"
+    LOG_NOT_READ = "LogNotRead"
+    OWNED_VARIABLE = "OwnedVariable"
+    TRAINED_ALONE = "TrainedAlone"
+    FORCE_DELETED = "ForceDeleted"
 
 
 def _reasons(first: Reason, last: Reason) -> tuple[Reason, ...]:

@@ -10,6 +10,7 @@ from api.crd import build_crd
 from manifests.alerts import build_chart_rules, build_rules
 from manifests.chart.files import CHART, render_chart
 from manifests.dashboard import render_dashboard
+from manifests.documents import render_documents
 from manifests.operator import Variant, build_operator, build_rights
 from manifests.text import to_yaml
 from manifests.v1beta1 import build_v1beta1_crd
@@ -30,6 +31,7 @@ def render() -> dict[str, str]:
         **{f"manifests/{path}": text for path, text in _plain().items()},
         **{f"manifests/kustomize/{path}": text for path, text in _bases().items()},
         **{f"charts/{CHART}/{path}": text for path, text in chart.items()},
+        **{f"docs/{page}": text for page, text in render_documents(ROOT / "docs").items()},
     }
 
 

@@ -5,6 +5,7 @@ from contextlib import closing, suppress
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from api.catalogue.meaning import LANGUAGES
 from api.constants import Phase, Reason
 from api.objects import Raw, format_micro_time, name_of, namespace_of, uid_of
 from api.status import JobStatus
@@ -17,7 +18,6 @@ from pdj.commands import logs, status
 from pdj.commands.restart import submit_again
 from pdj.commands.wait import wait_for, wait_until_gone
 from pdj.explain.story import build_story
-from pdj.explain.texts import LANGUAGES
 from pdj.gather.jobs import JobPicture, headline_of, look
 from pdj.gather.live import result_of
 from pdj.gather.progress import read_training
@@ -84,7 +84,7 @@ class Job:
         with translating():
             session, picture = self._session(), self._look()
             training = read_training(session.client, picture.job, session.clock)
-            story = build_story(session.client, picture, lang, training)
+            story = build_story(session.client, picture, training)
             return "\n".join(draw_story(story, lang, session.screen.paint, session.now))
 
     def logs(

@@ -3,10 +3,10 @@
 import argparse
 import os
 
+from api.catalogue.meaning import LANGUAGES
 from pdj.commands.options import job_name
 from pdj.errors import OK
 from pdj.explain.story import build_story
-from pdj.explain.texts import LANGUAGES
 from pdj.gather.jobs import look
 from pdj.gather.progress import read_training
 from pdj.session import Session
@@ -24,7 +24,7 @@ def run(session: Session) -> int:
     language = session.options.lang or environment_language()
     picture = look(session.client, session.namespace, session.options.job)
     training = read_training(session.client, picture.job, session.clock)
-    story = build_story(session.client, picture, language, training)
+    story = build_story(session.client, picture, training)
     session.screen.write(*draw_story(story, language, session.screen.paint, session.now))
     return OK
 

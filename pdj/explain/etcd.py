@@ -1,51 +1,40 @@
 """Checks whether the etcd exists in which the launchers of an elastic job meet."""
 
 import contextlib
-from types import ModuleType
 
+from api.catalogue.causes import NO_ETCD
+from api.catalogue.meaning import Meaning, Words
 from api.constants import Reason
 from api.job import PaddleJob
 from api.objects import Raw
 from api.trainer import trainer_of
 from kube.client import Client
 from kube.errors import ApiError, NotFound
-from pdj.explain.texts import Text, Who
 from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path
 
 SERVICE = "paddle-elastic-etcd"
 """The Service of manifests/elastic, in the job's namespace."""
 VARIABLE = "PADDLE_MASTER"
-ENGLISH = Text(
-    "The launchers of an elastic job meet in etcd, and there is no etcd where they look for it.",
-    "Create it with the command below; the next attempt finds it. If the job has ended, submit it "
-    "again.",
-    Who.USER,
-)
-CHINESE = Text(
-    "弹性作业的启动器在 etcd 中会合，而它们所用的 etcd 不存在。",
-    "请用下面的命令创建它，下一次尝试就能找到；如果作业已结束，请重新提交。",
-    Who.USER,
-)
 _FAILURES = frozenset({Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED, Reason.RESTART_LOOP})
 """The reasons of a job whose program has failed; the failure's message can name etcd."""
 
 
-def narrow(client: Client, picture: JobPicture, reason: str, text: Text, language: str) -> Text:
-    """The text about a missing etcd if that probably ended the last attempt, else `text`."""
+def narrow(client: Client, picture: JobPicture, reason: str, meaning: Meaning) -> Meaning:
+    """NO_ETCD if a missing etcd probably ended the last attempt, else `meaning`."""
     job = picture.job
     said = job.status.failures[-1].message.lower() if job.status.failures else ""
     is_meant = reason == Reason.TRAINER_ASKED_RESTART or (reason in _FAILURES and "etcd" in said)
     name, namespace = _service(picture)
     if not (job.spec.is_elastic and is_meant and name):
-        return text
+        return meaning
     with contextlib.suppress(ApiError):
         if _is_missing(client, name, namespace):
-            return CHINESE if language == "zh" else ENGLISH
-    return text
+            return NO_ETCD
+    return meaning
 
 
-def etcd_lines(client: Client, picture: JobPicture, texts: ModuleType) -> list[str]:
+def etcd_lines(client: Client, picture: JobPicture) -> list[Words]:
     """A line with the missing Service and the command that creates it; no line if it exists.
 
     An etcd outside of the cluster is not checked. Raises ApiError.
@@ -53,7 +42,14 @@ def etcd_lines(client: Client, picture: JobPicture, texts: ModuleType) -> list[s
     name, namespace = _service(picture)
     if not name or not _is_missing(client, name, namespace):
         return []
-    return [str(texts.LABELS["noEtcd"]).format(name, namespace)]
+    command = f"kubectl -n {namespace} create -f manifests/elastic/etcd.yaml"
+    return [
+        (
+            f"there is no Service {name} in namespace {namespace}, so launchers cannot meet: "
+            + command,
+            f"命名空间 {namespace} 中没有 Service {name}，launcher 无法会合：{command}",
+        )
+    ]
 
 
 def _is_missing(client: Client, name: str, namespace: str) -> bool:

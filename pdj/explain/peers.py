@@ -1,7 +1,6 @@
 """Shows the last lines of the other pods if a pod failed because it waited for them in vain."""
 
-from types import ModuleType
-
+from api.catalogue.meaning import Words
 from api.constants import TERMINAL_PHASES
 from api.objects import Raw, name_of
 from api.status import Failure
@@ -13,6 +12,10 @@ from reconcile.words.fault import Fault, fault_of
 
 MAX_PODS = 10
 LINES, MAX_LINE = 3, 300
+GONE: Words = (
+    "gone with the pods; with spec.cleanPodPolicy: Never the next job keeps its pods",
+    "已随 Pod 删除；在下一个作业中设置 spec.cleanPodPolicy: Never 可保留 Pod",
+)
 
 
 def waited_in_vain(failure: Failure) -> bool:
@@ -20,9 +23,7 @@ def waited_in_vain(failure: Failure) -> bool:
     return fault_of(failure.message.partition("\n")[0]) is Fault.PEER
 
 
-def peer_lines(
-    client: Client, picture: JobPicture, failure: Failure, texts: ModuleType
-) -> list[str]:
+def peer_lines(client: Client, picture: JobPicture, failure: Failure) -> list[str] | list[Words]:
     """The last log lines of the other pods, MAX_PODS at most, each with its pod's name.
 
     If the job has ended and no other pod has a log, a line that says how to keep pods. Raises
@@ -30,7 +31,7 @@ def peer_lines(
     """
     others = [pod for pod in picture.pods if name_of(pod) != failure.pod and _has_log(pod)]
     if not others and picture.job.status.phase in TERMINAL_PHASES:
-        return [str(texts.LABELS["peersGone"])]
+        return [GONE]
     return [line for pod in others[:MAX_PODS] for line in _tail(client, picture, pod)]
 
 

@@ -1,8 +1,8 @@
 """Shows what nodes and quotas offer to a job whose pods do not fit."""
 
 from collections.abc import Iterator
-from types import ModuleType
 
+from api.catalogue.meaning import Words
 from api.job import PaddleJob
 from api.objects import Raw, name_of
 from api.trainer import devices_of, most_devices, too_many_devices
@@ -12,12 +12,12 @@ from pdj.gather.paths import core_path
 MAX_NODES = 10
 
 
-def node_lines(client: Client, job: PaddleJob, texts: ModuleType) -> list[str]:
+def node_lines(client: Client, job: PaddleJob) -> list[Words | str]:
     """Lines about devices of which no node has enough, then one for each of MAX_NODES nodes."""
     nodes, _ = client.list(core_path("", "nodes"))
-    lines = [*_never_fits(nodes, job, texts)]
-    lines += [f"{name_of(node)}: {_describe(node)}" for node in nodes[:MAX_NODES]]
-    return lines + ([f"... {len(nodes) - MAX_NODES} more"] if len(nodes) > MAX_NODES else [])
+    shown = [f"{name_of(node)}: {_describe(node)}" for node in nodes[:MAX_NODES]]
+    more = [f"... {len(nodes) - MAX_NODES} more"] if len(nodes) > MAX_NODES else []
+    return [*_never_fits(nodes, job), *shown, *more]
 
 
 def quota_lines(client: Client, namespace: str) -> list[str]:
@@ -34,12 +34,16 @@ def quota_lines(client: Client, namespace: str) -> list[str]:
     return lines
 
 
-def _never_fits(nodes: list[Raw], job: PaddleJob, texts: ModuleType) -> Iterator[str]:
+def _never_fits(nodes: list[Raw], job: PaddleJob) -> Iterator[Words]:
     """A line for each role and device if a pod asks for more of the device than any node has."""
     most = most_devices(map(devices_of, nodes))
     for role, spec in job.spec.roles.items():
-        for found in too_many_devices(spec.pod_spec, most):
-            yield str(texts.LABELS["neverFits"]).format(role, *found)
+        for device, asked, has in too_many_devices(spec.pod_spec, most):
+            yield (
+                f"each pod of {role} asks for {device} {asked}, but no node has more than {has}: "
+                "it never fits",
+                f"{role} 的每个 Pod 请求 {device} {asked}，而单个节点最多有 {has}：永远放不下",
+            )
 
 
 def _describe(node: Raw) -> str:

@@ -4,12 +4,14 @@ Whatever the user has no permission to see is reported as hidden, not as an erro
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from types import ModuleType
 from urllib.parse import quote
 
+from api.catalogue import causes
+from api.catalogue.meaning import Meaning, Words
+from api.catalogue.reasons import REASONS
 from api.constants import VOLCANO_API_VERSION, Condition, Reason, Role
 from api.job import PaddleJob, pod_name
 from api.objects import Raw, name_of, parse_time
@@ -17,10 +19,9 @@ from api.signals import SIGBUS, SIGKILL
 from api.status import Failure, JobCondition, JobStatus, headline_condition, telling_conditions
 from kube.client import Client
 from kube.errors import ApiError, Forbidden
-from pdj.explain import chinese, english, etcd, kueue
+from pdj.explain import etcd, kueue
 from pdj.explain.peers import peer_lines, waited_in_vain
 from pdj.explain.room import node_lines, quota_lines
-from pdj.explain.texts import Text
 from pdj.gather.alone import find_alone
 from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path
@@ -37,6 +38,7 @@ _NO_MODULE = "No module named "
 """Python's words for a missing module or package."""
 _BUS_ERROR = re.compile("bus error", re.IGNORECASE)
 """SIGBUS, in the words of a shell, of Python and of PaddlePaddle's DataLoader."""
+HIDDEN: Words = ("not allowed to see", "无权查看")
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 _PLACES = frozenset({Reason.UNSCHEDULABLE, Reason.PARTLY_PLACED, Reason.STARTING_DEADLINE_EXCEEDED})
 _QUOTAS = frozenset({Reason.QUOTA_EXCEEDED, Reason.PARTLY_PLACED})
@@ -48,12 +50,16 @@ _GROUPS = frozenset(
 )
 
 
+Line = Words | str
+"""A line of facts: in both languages, or as it was found."""
+
+
 @dataclass(frozen=True, slots=True)
 class Why:
-    """One reason: its text in the user's language, what the operator said, and since when."""
+    """One reason: what it means, what the operator said, and since when."""
 
     reason: str
-    text: Text
+    meaning: Meaning
     message: str
     since: datetime | None
 
@@ -70,50 +76,41 @@ class Story:
     history: tuple[Why, ...]
     failures: tuple[Failure, ...]
     warnings: tuple[str, ...]
-    facts: dict[str, list[str]]
+    facts: dict[str, list[Line]]
     events: tuple[Raw, ...] = ()
     """The last Events about the job and its pods, including pods that are gone; oldest first."""
     training: Training | None = None
 
 
-def language_module(language: str) -> ModuleType:
-    """The texts in a language: `zh` for Chinese, English for any other value."""
-    return chinese if language == "zh" else english
-
-
-def build_story(
-    client: Client, picture: JobPicture, language: str, training: Training | None = None
-) -> Story:
+def build_story(client: Client, picture: JobPicture, training: Training | None = None) -> Story:
     """Explain the job, after reading Events and more from the API server. Raises ApiError."""
-    texts = language_module(language)
     job = picture.job
     events, problem = _events(client, job)
     warned = {str(each.get("reason")) for each in _warning_events(picture, events)}
     whys = [
-        replace(each, text=kueue.narrow(client, job, each.reason, each.text, language))
-        for each in (_narrow(why, job, warned, texts) for why in _whys(job, events, texts))
+        replace(each, meaning=kueue.narrow(client, job, each.reason, each.meaning))
+        for each in (_narrow(why, job, warned) for why in _whys(job, events))
     ]
     whys = [
-        replace(each, text=etcd.narrow(client, picture, each.reason, each.text, language))
+        replace(each, meaning=etcd.narrow(client, picture, each.reason, each.meaning))
         for each in whys
     ]
     if training and training.is_suspicious:
-        doubt = texts.FORMING if training.progress.forming_since else texts.SILENT
+        doubt = causes.FORMING if training.progress.forming_since else causes.SILENT
         whys = [_doubt(why, doubt) for why in whys]
     if alone := find_alone(client, picture):
-        text = text_of(Reason.TRAINED_ALONE, texts)
-        whys.append(Why(Reason.TRAINED_ALONE, text, alone, None))
+        whys.append(Why(Reason.TRAINED_ALONE, REASONS[Reason.TRAINED_ALONE], alone, None))
     reasons = {why.reason for why in whys}
-    history = _history(job, events, texts, reasons)
+    history = _history(job, events, reasons)
     warnings = tuple(_warnings(picture, events)) or ((problem,) if problem else ())
-    facts = dict(_facts(client, picture, reasons, texts))
+    facts = dict(_facts(client, picture, reasons))
     about = tuple(each for each in events if _belongs(each, job))[-MAX_EVENTS:]
     return Story(job, tuple(whys), history, job.status.failures, warnings, facts, about, training)
 
 
-def _doubt(why: Why, doubt: Text) -> Why:
-    """Replace the text of AllPodsRunning, because the log suggests that the job does not train."""
-    return replace(why, text=doubt) if why.reason == Reason.ALL_PODS_RUNNING else why
+def _doubt(why: Why, doubt: Meaning) -> Why:
+    """Another meaning of AllPodsRunning: the log suggests that the job does not train."""
+    return replace(why, meaning=doubt) if why.reason == Reason.ALL_PODS_RUNNING else why
 
 
 def _belongs(event: Raw, job: PaddleJob) -> bool:
@@ -123,19 +120,18 @@ def _belongs(event: Raw, job: PaddleJob) -> bool:
     return _is_about(event, {job.uid}) or is_pod
 
 
-def _whys(job: PaddleJob, events: list[Raw], texts: ModuleType) -> Iterator[Why]:
+def _whys(job: PaddleJob, events: list[Raw]) -> Iterator[Why]:
     if not job.is_ours:
-        yield Why("", texts.NOT_OURS, f"managedBy: {job.spec.managed_by}", job.created_at)
+        yield Why("", causes.NOT_OURS, f"managedBy: {job.spec.managed_by}", job.created_at)
         return
     if not job.status.phase and not any(_events_about(job, events)):
-        yield Why("", texts.NOT_SEEN, "", job.created_at)
+        yield Why("", causes.NOT_SEEN, "", job.created_at)
     told = set()
     for condition in _true_conditions(job.status):
         told.add(condition.reason)
-        text = text_of(condition.reason, texts)
         since = parse_time(condition.last_transition_time)
-        yield Why(condition.reason, text, condition.message, since)
-    yield from _of_events(job, events, texts, told)
+        yield Why(condition.reason, meaning_of(condition.reason), condition.message, since)
+    yield from _of_events(job, events, told)
 
 
 def _true_conditions(status: JobStatus) -> Iterator[JobCondition]:
@@ -147,37 +143,35 @@ def _true_conditions(status: JobStatus) -> Iterator[JobCondition]:
             return
 
 
-def _narrow(why: Why, job: PaddleJob, warned: set[str], texts: ModuleType) -> Why:
-    """Use a more specific text if the last failure record or a Warning shows the cause."""
-    text = why.text
+def _narrow(why: Why, job: PaddleJob, warned: set[str]) -> Why:
+    """Use a more specific meaning if the last failure record or a Warning shows the cause."""
+    meaning = why.meaning
     last = job.status.failures[-1] if job.status.failures else None
     if why.reason in _OF_FAILURES and last is not None:
         first = last.message.partition("\n")[0]
         if last.reason == OUT_OF_MEMORY:
-            text = texts.OUT_OF_MEMORY
+            meaning = causes.OUT_OF_MEMORY
         elif last.signal == SIGKILL:
-            text = texts.KILLED
+            meaning = causes.KILLED
         elif last.signal == SIGBUS or _BUS_ERROR.search(last.message):
-            text = texts.SHARED_MEMORY_FULL
+            meaning = causes.SHARED_MEMORY_FULL
         elif _DISK_FULL in last.message:
-            text = texts.DISK_FULL
+            meaning = causes.DISK_FULL
         elif _NO_MODULE in first:
-            text = texts.NO_MODULE
+            meaning = causes.NO_MODULE
         elif fault := fault_of(first):
-            text = texts.FAULTS[fault]
+            meaning = causes.FAULTS[fault]
     elif why.reason == Reason.WAITING_FOR_PODS and warned & _SET_UP:
-        text = texts.NOT_SET_UP
-    return replace(why, text=text)
+        meaning = causes.NOT_SET_UP
+    return replace(why, meaning=meaning)
 
 
-def _of_events(
-    job: PaddleJob, events: list[Raw], texts: ModuleType, told: set[str]
-) -> Iterator[Why]:
+def _of_events(job: PaddleJob, events: list[Raw], told: set[str]) -> Iterator[Why]:
     """Explain the reasons that only Events have, such as a log not read or force-deleted pods."""
     for reason, message, when in _events_about(job, events):
         if reason in _ONLY_EVENTS and reason not in told:
             told.add(reason)
-            yield Why(reason, text_of(reason, texts), message, when)
+            yield Why(reason, meaning_of(reason), message, when)
 
 
 def _events_about(job: PaddleJob, events: list[Raw]) -> Iterator[tuple[str, str, datetime | None]]:
@@ -188,9 +182,7 @@ def _events_about(job: PaddleJob, events: list[Raw]) -> Iterator[tuple[str, str,
             yield reason, str(event.get("message") or ""), parse_time(event_time(event))
 
 
-def _history(
-    job: PaddleJob, events: list[Raw], texts: ModuleType, told: set[str]
-) -> tuple[Why, ...]:
+def _history(job: PaddleJob, events: list[Raw], told: set[str]) -> tuple[Why, ...]:
     """The job's earlier reasons except those in `told`: each at its latest time, oldest first."""
     had = [
         *(
@@ -205,7 +197,7 @@ def _history(
     for reason, message, when in sorted(had, key=lambda each: each[2] or EARLIEST):
         if reason and reason not in told:
             found.pop(reason, None)
-            found[reason] = Why(reason, text_of(reason, texts), message, when)
+            found[reason] = Why(reason, meaning_of(reason), message, when)
     return tuple(found.values())
 
 
@@ -215,12 +207,11 @@ _OF_KSTATUS = frozenset({Condition.RECONCILING, Condition.STALLED})
 _ONLY_EVENTS = frozenset({Reason.LOG_NOT_READ, Reason.OWNED_VARIABLE, Reason.FORCE_DELETED})
 
 
-def text_of(reason: str, texts: ModuleType) -> Text:
-    """The text of a reason; UNKNOWN for a reason of a newer operator."""
-    known: dict[str, Text] = {str(each): text for each, text in texts.TEXTS.items()}
-    known[OUT_OF_MEMORY] = texts.OUT_OF_MEMORY  # only failure records have this reason
-    unknown: Text = texts.UNKNOWN
-    return known.get(reason, unknown)
+def meaning_of(reason: str) -> Meaning:
+    """The meaning of a reason; UNKNOWN for a reason of a newer operator."""
+    if reason == OUT_OF_MEMORY:  # only failure records have this reason
+        return causes.OUT_OF_MEMORY
+    return REASONS.get(reason, causes.UNKNOWN)
 
 
 def _events(client: Client, job: PaddleJob) -> tuple[list[Raw], str]:
@@ -277,42 +268,42 @@ def first_line(text: str) -> str:
 
 
 def _facts(
-    client: Client, picture: JobPicture, reasons: set[str], texts: ModuleType
-) -> Iterator[tuple[str, list[str]]]:
+    client: Client, picture: JobPicture, reasons: set[str]
+) -> Iterator[tuple[str, list[Line]]]:
     """The facts that matter for these reasons: about etcd, logs, nodes, quotas and queues."""
     job = picture.job
     missed_peers = job.spec.is_elastic and bool(job.status.failures)
-    if missed_peers and (lines := _seen(lambda: etcd.etcd_lines(client, picture, texts), texts)):
+    if missed_peers and (lines := _seen(lambda: etcd.etcd_lines(client, picture))):
         yield "etcd", lines
     if reasons & _OF_FAILURES and job.status.failures:
         last = job.status.failures[-1]
-        yield "lastLines", _last_lines(job, last, texts)
+        yield "lastLines", _last_lines(job, last)
         if waited_in_vain(last):
-            yield "peers", _seen(lambda: peer_lines(client, picture, last, texts), texts)
+            yield "peers", _seen(lambda: peer_lines(client, picture, last))
     if reasons & _PLACES:
-        yield "nodes", _seen(lambda: node_lines(client, job, texts), texts)
+        yield "nodes", _seen(lambda: node_lines(client, job))
     if reasons & _QUOTAS:
-        yield "quota", _seen(lambda: quota_lines(client, job.namespace), texts)
+        yield "quota", _seen(lambda: quota_lines(client, job.namespace))
     if Reason.QUEUED in reasons:
-        holders = _seen(lambda: kueue.holder_lines(client, job), texts)
-        yield "queue", kueue.place_lines(client, job) + holders
+        holders = _seen(lambda: kueue.holder_lines(client, job))
+        yield "queue", [*kueue.place_lines(client, job), *holders]
     if reasons & _GROUPS and job.status.pod_group:
-        yield "group", _seen(lambda: _group(client, job), texts)
+        yield "group", _seen(lambda: _group(client, job))
 
 
-def _last_lines(job: PaddleJob, last: Failure, texts: ModuleType) -> list[str]:
+def _last_lines(job: PaddleJob, last: Failure) -> list[Line]:
     """The end of the failed pod's log in the failure record, and the command that shows more."""
     # Users copy the command to a shell, and a role in the status can be any text.
     of_pod = f" --role {last.role} --index {last.index}" if last.role in [*Role] else ""
     command = f"kubectl pdj -n {job.namespace} logs {job.name}{of_pod} --attempt {last.attempt}"
-    return [*last.message.splitlines()[-MAX_LAST_LINES:], f"{texts.LABELS['more']}: {command}"]
+    return [*last.message.splitlines()[-MAX_LAST_LINES:], (f"more: {command}", f"更多: {command}")]
 
 
-def _seen(look: Callable[[], list[str]], texts: ModuleType) -> list[str]:
+def _seen(look: Callable[[], Iterable[Line]]) -> list[Line]:
     try:
-        return look()
+        return list(look())
     except Forbidden:
-        return [str(texts.LABELS["hidden"])]
+        return [HIDDEN]
     except ApiError as error:
         return [error.message]
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pdj.explain import english
+from api.catalogue.meaning import say
 from pdj.text.tables import duration
 from pdj.text.terminal import plain, width
+from pdj.text.words import PROGRESS
 
 if TYPE_CHECKING:
     from pdj.gather.progress import Training
@@ -19,8 +20,9 @@ MAX_SKEW_SECONDS = 5.0
 SAME_STEP_SECONDS = 60.0
 
 
-def describe_training(training: "Training", words: dict[str, str] = english.PROGRESS) -> list[str]:
-    """A few words for each known value; `words` has the texts of a language."""
+def describe_training(training: "Training", language: str = "en") -> list[str]:
+    """A few words for each known value."""
+    words = {name: say(each, language) for name, each in PROGRESS.items()}
     if training.problem:
         return [words["problem"].format(plain(training.problem))]
     return [*_describe(training, words)]

@@ -3,11 +3,12 @@
 import math
 from typing import Any
 
+from api.catalogue.meaning import WHO, say
 from api.job import PaddleJob
 from api.objects import Raw
 from api.trainer import count_accelerators
 from kube.client import Client
-from pdj.explain.story import Story, Why, build_story, event_time, language_module
+from pdj.explain.story import Story, Why, build_story, event_time
 from pdj.gather.jobs import JobPicture
 from pdj.gather.pods import Pod, read_pod
 from pdj.gather.progress import Training
@@ -23,7 +24,7 @@ def describe_job(
 ) -> dict[str, Any]:
     """The message of a job's feed. Raises Problem if this version cannot read the job."""
     job = picture.job
-    story = build_story(client, picture, language, training)
+    story = build_story(client, picture, training)
     return {
         "type": "job",
         "row": row_of(picture.raw),
@@ -33,7 +34,9 @@ def describe_job(
         "scalable": job.spec.is_elastic or job.spec.suspend,
         "deleting": job.is_deleting,
         "whys": [_why(why, language) for why in story.whys],
-        "facts": story.facts,
+        "facts": {
+            name: [say(line, language) for line in lines] for name, lines in story.facts.items()
+        },
         "training": _training(training, language) if training else None,
         "failures": _failures(job),
         "warnings": story.warnings,
@@ -54,9 +57,9 @@ def _workers(job: PaddleJob) -> int:
 def _why(why: Why, language: str) -> dict[str, Any]:
     return {
         "reason": why.reason,
-        "cause": why.text.cause,
-        "next": why.text.next_step,
-        "who": language_module(language).WHO[why.text.who],
+        "cause": say(why.meaning.cause, language),
+        "next": say(why.meaning.next_step, language),
+        "who": say(WHO[why.meaning.who], language),
         "message": why.message,
         "since": why.since.timestamp() if why.since else None,
     }
@@ -64,7 +67,7 @@ def _why(why: Why, language: str) -> dict[str, Any]:
 
 def _training(training: Training, language: str) -> dict[str, Any]:
     return {
-        "parts": describe_training(training, language_module(language).PROGRESS),
+        "parts": describe_training(training, language),
         "percent": training.progress.percent,
         "step": training.progress.step,
         "loss": _loss(training),

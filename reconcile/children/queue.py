@@ -3,6 +3,7 @@
 While the job is held, no pods are created. Its spec stays as its user wrote it.
 """
 
+from api.catalogue.kueue import KUEUE
 from api.constants import KUEUE_API_VERSION, Reason
 from api.objects import Raw
 from reconcile.attempt.eviction import end_evicted
@@ -16,26 +17,6 @@ from reconcile.model.workload import condition_named, has_quota, priority_class_
 
 RETRY_SECONDS = 5.0
 """How often to retry: no watch shows a new class or flavor, or that Kueue is now installed."""
-NEXT_STEPS = {
-    "WaitingForQuota": "wait until other jobs of the queue end, or ask for less",
-    "ExceedsMaxQuota": "ask for less, or have the quota raised: it never fits as it is",
-    "NoMatchingFlavor": "ask for what a flavor of the queue offers: selector, affinity, resources",
-    "TopologyPlacementFailed": "wait for room in one topology domain, or ask for a higher level",
-    "WaitingForPreemptedWorkloads": "nothing; other jobs are being stopped for this one",
-    "WaitingForPodsReady": "nothing; it goes on when all pods of the admitted jobs run",
-    "Misconfigured": "have the queue set up: its LocalQueue, ClusterQueue or flavors are missing",
-    "Inadmissible": "have the queue set up, or ask for what it offers",
-    "Suspended": "have the queue's stopPolicy lifted",
-    "OnHold": "have the queue's stopPolicy lifted",
-    "PendingDelayedTopologyRequests": "nothing; Kueue is choosing the nodes",
-    "PendingEvaluation": "nothing; Kueue is about to decide",
-    "AdmissionGated": "have kueue.x-k8s.io/admission-gated-by removed from its Workload",
-    "PreemptionGated": "nothing; a preemption gate of its Workload is closed",
-    "Pending": "wait for quota, or ask for less",
-    "UnsatisfiedAdmissionChecks": "wait for the admission checks of the queue",
-    "UnsatisfiedChecks": "wait for the admission checks of the queue",
-}
-"""The next step, by the reason of QuotaReserved or, if quota is reserved, that of Admitted."""
 INACTIVE = "set spec.suspend to true and then to false, or its Workload's spec.active to true"
 GRANT = "have an administrator grant it the permissions of --kueue (chart: kueue.enabled)"
 UNSEEN = "wait for the jobs before it in the queue; if there are none, check that Kueue runs"
@@ -110,4 +91,4 @@ def _queued(workload: Raw) -> Hold:
     cause = f"{reason}: {told.get('message') or 'Kueue has not decided yet'}"
     if (workload.get("spec") or {}).get("active") is False:
         return _hold(f"its Workload is inactive; {cause}", INACTIVE)
-    return _hold(cause, NEXT_STEPS.get(reason, UNSEEN))
+    return _hold(cause, KUEUE[reason].clause if reason in KUEUE else UNSEEN)

@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from api.catalogue.kueue import KUEUE
+from api.catalogue.meaning import LANGUAGES, Meaning, say
+from api.catalogue.reasons import REASONS
 from api.constants import LABEL_CODE_OF, Reason
 from api.objects import Raw
 from kube.client import Client
 from pdj.access.connection import open_client
 from pdj.access.kubeconfig import load_target
-from pdj.explain import chinese, english, kueue
 from pdj.explain.story import build_story
-from pdj.explain.texts import Text
 from pdj.gather.jobs import JobPicture, look
 from pdj.main import BUG
 from pdj.text.explain import draw_story
@@ -150,7 +151,7 @@ def explain(lab: Lab, name: str, language: str) -> str:
 
 def explained(client: Client, seen: JobPicture, language: str) -> str:
     """The same of what has been read."""
-    story = build_story(client, seen, language)
+    story = build_story(client, seen)
     lines = draw_story(story, language, lambda text, *_: text, datetime.now(UTC))
     return "\n".join(lines)
 
@@ -161,18 +162,16 @@ def assert_explained(lab: Lab, name: str, *reasons: Reason, kueues: str = "") ->
     They are those of Kueue's own reason, if one is given.
     """
     for reason in reasons:
-        texts = {"en": english.TEXTS[reason], "zh": chinese.TEXTS[reason]}
-        if kueues:
-            texts = {"en": kueue.ENGLISH[kueues], "zh": kueue.CHINESE[kueues]}
+        meaning = KUEUE[kueues] if kueues else REASONS[reason]
 
-        def are_told(reason: Reason = reason, texts: dict[str, Text] = texts) -> bool:
+        def are_told(reason: Reason = reason, meaning: Meaning = meaning) -> bool:
             with opened(lab) as client:
                 seen = look(client, lab.namespace, name)
                 return all(
-                    each in told
-                    for language, text in texts.items()
+                    say(each, language) in told
+                    for language in LANGUAGES
                     for told in [explained(client, seen, language)]
-                    for each in (reason, text.cause, text.next_step)
+                    for each in (reason, meaning.cause, meaning.next_step)
                 )
 
         try:

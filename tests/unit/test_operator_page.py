@@ -1,11 +1,11 @@
-"""docs/operator.md and docs/status.md list every flag, metric, reason, phase and condition."""
+"""docs/operator.md and docs/status.md list every flag, metric, phase and condition."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from api.constants import Condition, Phase, Reason
+from api.constants import Condition, Phase
 from controller.options import build_parser
 from metrics import Census, Metrics, NamespaceCensus
 
@@ -65,11 +65,6 @@ def exposed(metrics: Metrics) -> dict[str, set[str]]:
         if not name.startswith(("process_", "python_")):
             found[name] = set(re.findall(r'(\w+)="', labels))
     return found
-
-
-def test_reasons():
-    told = [row[0].strip("`") for row in rows(STATUS, "| reason | seen in | meaning | next step |")]
-    assert sorted(told) == sorted(Reason)
 
 
 @pytest.mark.parametrize(

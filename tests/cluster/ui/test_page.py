@@ -13,8 +13,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Request, expect
 
+from api.catalogue.meaning import WHO, say
+from api.catalogue.reasons import REASONS
 from api.constants import Reason
-from pdj.explain import chinese, english
 from tests.cluster.ui.conftest import NAMESPACE, crowd_of, enter, open_job, row
 from tests.live import patience
 from tests.live.browser import Served, served
@@ -113,13 +114,17 @@ def test_the_list_is_filtered_by_text_and_phase(page: Page) -> None:
 
 def test_why_is_told_in_both_languages(page: Page) -> None:
     open_job(page, "llama-sft")
-    for language, texts in (("en", english), ("zh-CN", chinese)):
-        text = texts.TEXTS[Reason.UNSCHEDULABLE]
+    meaning = REASONS[Reason.UNSCHEDULABLE]
+    for language in ("en", "zh-CN"):
+        cause, step, who = (
+            say(words, language[:2])
+            for words in (meaning.cause, meaning.next_step, WHO[meaning.who])
+        )
         expect(page.locator("html")).to_have_attribute("lang", language)
         why = page.locator(".why")
-        expect(why).to_contain_text(text.cause.replace("`", ""))
-        expect(why).to_contain_text(text.next_step.replace("`", ""))
-        expect(why).to_contain_text(texts.WHO[text.who])
+        expect(why).to_contain_text(cause.replace("`", ""))
+        expect(why).to_contain_text(step.replace("`", ""))
+        expect(why).to_contain_text(who)
         expect(why).to_contain_text("node-0: cpu")
         page.click("#language")
 

@@ -39,7 +39,7 @@ def test_log_of_worker_0_shows_it(job, log, is_alone):
     alone = find_alone(client, picture)
     drawn = draw_job(picture, Screen(has_colour=False).paint, at(9), 200, alone=alone)
     assert any(Reason.TRAINED_ALONE in line for line in drawn) == is_alone
-    told = [why.reason for why in build_story(client, picture, "en").whys]
+    told = [why.reason for why in build_story(client, picture).whys]
     assert told == [Reason.WORKERS_SUCCEEDED, *[Reason.TRAINED_ALONE] * is_alone]
 
 

@@ -1,65 +1,32 @@
-"""Every reason has its text in both languages."""
+"""What `explain` makes of a job, and of what else it reads."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from api.catalogue import causes
+from api.catalogue.kueue import KUEUE
+from api.catalogue.meaning import say
+from api.catalogue.reasons import REASONS
 from api.constants import Reason
 from api.objects import Raw
 from kube.errors import Forbidden
-from pdj.explain import chinese, english, etcd, kueue
-from pdj.explain.story import Story, build_story, language_module
-from pdj.explain.texts import Who
+from pdj.explain.peers import GONE
+from pdj.explain.story import HIDDEN, Story, build_story
 from pdj.gather.jobs import JobPicture
 from pdj.text.explain import draw_story
 from pdj.text.terminal import Screen
-from reconcile.children.queue import NEXT_STEPS
-from reconcile.words.fault import Fault
 from tests.cluster.pdj.test_explain import JOBS
 from tests.memory.builders import NOW, JobBuilder, a_job, a_pod, a_template, stamp
 from tests.unit.pdj.cluster import Cluster
 
 CLUSTER_TESTS = Path(__file__).parents[2] / "cluster"
-HAN = re.compile("[\u4e00-\u9fff]")
 
 
-TEXTS = {
-    **{each: (english.TEXTS[each], chinese.TEXTS[each]) for each in Reason},
-    **{f"Kueue's {each}": (text, kueue.CHINESE[each]) for each, text in kueue.ENGLISH.items()},
-}
-
-
-@pytest.mark.parametrize(("one", "other"), TEXTS.values(), ids=TEXTS)
-def test_every_reason_has_a_text_in_both_languages(one, other):
-    for text in (one.cause, one.next_step):
-        assert text.endswith(".")
-        assert not HAN.search(text)
-    for text in (other.cause, other.next_step):
-        assert text.endswith("。")
-        assert HAN.search(text)
-    assert one.who is other.who
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "known"),
-    [
-        (english.TEXTS, chinese.TEXTS, Reason),
-        (english.FAULTS, chinese.FAULTS, Fault),
-        (english.WHO, chinese.WHO, Who),
-        (english.LABELS, chinese.LABELS, english.LABELS),
-        (kueue.ENGLISH, kueue.CHINESE, kueue.ENGLISH),
-    ],
-    ids=["reasons", "faults", "who", "labels", "Kueue's"],
-)
-def test_both_languages_say_the_same(one, other, known):
-    assert one.keys() == other.keys() == set(known)
-
-
-def story_of(job: JobBuilder, cluster: Cluster | None = None, language: str = "en") -> Story:
+def story_of(job: JobBuilder, cluster: Cluster | None = None) -> Story:
     """What a user of this cluster is told about the job."""
-    return build_story(cluster or Cluster(), JobPicture(job.build()), language)
+    return build_story(cluster or Cluster(), JobPicture(job.build()))
 
 
 def a_failed_job(why: Reason = Reason.POD_FAILED, /, **record: Any) -> JobBuilder:
@@ -74,28 +41,35 @@ def shown(job: JobBuilder) -> list[str]:
     return draw_story(story_of(job), "en", Screen(has_colour=False).paint, NOW)
 
 
-@pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
 @pytest.mark.parametrize("reason", [Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED])
 @pytest.mark.parametrize(
-    ("ended", "text"),
+    ("ended", "meaning"),
     [
-        ({"exitCode": 137, "signal": 9, "reason": "OOMKilled"}, "OUT_OF_MEMORY"),
-        ({"exitCode": 247, "signal": 9, "reason": "PodFailed"}, "KILLED"),
-        ({"exitCode": 139, "signal": 11, "reason": "PodFailed"}, ""),
-        ({"exitCode": 1, "reason": "PodFailed"}, ""),
-        ({"exitCode": 135, "signal": 7, "reason": "PodFailed"}, "SHARED_MEMORY_FULL"),
-        ({"exitCode": 1, "message": "ERROR: Unexpected BUS error"}, "SHARED_MEMORY_FULL"),
-        ({"exitCode": 1, "message": "OSError: CUDA error(214), uncorrectable ECC"}, "HARDWARE"),
-        ({"exitCode": 1, "message": "fine\nCUDA error(214)"}, ""),
-        ({"exitCode": 1, "message": "OSError: [Errno 28] No space left on device"}, "DISK_FULL"),
-        ({"exitCode": 1, "message": "ModuleNotFoundError: No module named 'nlp'"}, "NO_MODULE"),
-        ({"exitCode": 1, "message": "/usr/bin/python: No module named train"}, "NO_MODULE"),
+        ({"exitCode": 137, "signal": 9, "reason": "OOMKilled"}, causes.OUT_OF_MEMORY),
+        ({"exitCode": 247, "signal": 9, "reason": "PodFailed"}, causes.KILLED),
+        ({"exitCode": 139, "signal": 11, "reason": "PodFailed"}, None),
+        ({"exitCode": 1, "reason": "PodFailed"}, None),
+        ({"exitCode": 135, "signal": 7, "reason": "PodFailed"}, causes.SHARED_MEMORY_FULL),
+        ({"exitCode": 1, "message": "ERROR: Unexpected BUS error"}, causes.SHARED_MEMORY_FULL),
+        (
+            {"exitCode": 1, "message": "OSError: CUDA error(214), uncorrectable ECC"},
+            causes.FAULTS["hardware"],
+        ),
+        ({"exitCode": 1, "message": "fine\nCUDA error(214)"}, None),
+        (
+            {"exitCode": 1, "message": "OSError: [Errno 28] No space left on device"},
+            causes.DISK_FULL,
+        ),
+        (
+            {"exitCode": 1, "message": "ModuleNotFoundError: No module named 'nlp'"},
+            causes.NO_MODULE,
+        ),
+        ({"exitCode": 1, "message": "/usr/bin/python: No module named train"}, causes.NO_MODULE),
     ],
 )
-def test_want_of_memory_is_no_error_of_the_program(ended, text, reason, language, texts):
-    named = texts.FAULTS[Fault.HARDWARE] if text == "HARDWARE" else getattr(texts, text, None)
-    (why,) = story_of(a_failed_job(reason, **ended), language=language).whys
-    assert why.text == (named or texts.TEXTS[reason])
+def test_want_of_memory_is_no_error_of_the_program(ended, meaning, reason):
+    (why,) = story_of(a_failed_job(reason, **ended)).whys
+    assert why.meaning == (meaning or REASONS[reason])
 
 
 def test_failed_program_is_explained_with_its_last_lines_and_the_command_for_more():
@@ -108,10 +82,9 @@ def test_failed_program_is_explained_with_its_last_lines_and_the_command_for_mor
     assert printed[start + 10] == f"  more: {command}"
 
 
-@pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
-def test_want_of_memory_is_known_in_the_history_too(language, texts):
-    story = story_of(a_failed_job(exitCode=None, reason="OOMKilled"), language=language)
-    assert [each.text for each in story.history] == [texts.OUT_OF_MEMORY]
+def test_want_of_memory_is_known_in_the_history_too():
+    story = story_of(a_failed_job(exitCode=None, reason="OOMKilled"))
+    assert [each.meaning for each in story.history] == [causes.OUT_OF_MEMORY]
 
 
 def test_a_role_that_is_none_stays_out_of_the_command_for_more():
@@ -120,9 +93,11 @@ def test_a_role_that_is_none_stays_out_of_the_command_for_more():
     assert "  more: kubectl pdj -n default logs train --attempt 1" in shown(job)
 
 
-@pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
-@pytest.mark.parametrize(("warning", "text"), [("FailedMount", "NOT_SET_UP"), ("Unhealthy", "")])
-def test_volume_that_cannot_be_mounted_is_not_waited_for(warning, text, language, texts):
+@pytest.mark.parametrize(
+    ("warning", "meaning"),
+    [("FailedMount", causes.NOT_SET_UP), ("Unhealthy", REASONS[Reason.WAITING_FOR_PODS])],
+)
+def test_volume_that_cannot_be_mounted_is_not_waited_for(warning, meaning):
     job = a_job().with_workers(1).with_status(phase="Starting")
     job.with_condition("Pending", True, reason=Reason.WAITING_FOR_PODS)
     event = {
@@ -132,9 +107,8 @@ def test_volume_that_cannot_be_mounted_is_not_waited_for(warning, text, language
         "involvedObject": job.build()["metadata"],
         "metadata": {"creationTimestamp": stamp()},
     }
-    expected = getattr(texts, text) if text else texts.TEXTS[Reason.WAITING_FOR_PODS]
-    (why,) = story_of(job, Cluster(events=[event]), language).whys
-    assert why.text == expected
+    (why,) = story_of(job, Cluster(events=[event])).whys
+    assert why.meaning == meaning
 
 
 @pytest.mark.parametrize(("asked", "fits"), [(4, True), ("4", True), (8, False), ("8", False)])
@@ -147,23 +121,22 @@ def test_what_no_node_has_is_said_to_never_fit(asked, fits):
         {"metadata": {"name": f"node-{n}"}, "status": {"allocatable": {"nvidia.com/gpu": gpus}}}
         for n, gpus in enumerate("24")
     ]
-    first = story_of(job, Cluster(nodes=nodes)).facts["nodes"][0]
+    first = say(story_of(job, Cluster(nodes=nodes)).facts["nodes"][0], "en")
     never = "each pod of worker asks for nvidia.com/gpu 8, but no node has more than 4: it never"
     assert first.startswith("node-0: " if fits else never)
 
 
-@pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
 @pytest.mark.parametrize("are_kept", [True, False])
-def test_who_waited_in_vain_is_shown_beside_the_others(are_kept, language, texts):
+def test_who_waited_in_vain_is_shown_beside_the_others(are_kept):
     message = "RuntimeError: [/gloo/unbound_buffer.cc:86] TIMEOUT self_rank = none pair_rank = -1"
     built = a_failed_job(message=message).build()
     pods = [a_pod(built, index=0).ended(1), a_pod(built, index=1).ended(143), a_pod(built, index=2)]
     picture = JobPicture(built, tuple(pod.build() for pod in (pods if are_kept else pods[:1])))
     cluster = Cluster(logs={"train-worker-1": "one\ntwo\nthree\nfour"})
-    story = build_story(cluster, picture, language)
-    assert story.whys[0].text == texts.FAULTS[Fault.PEER]
+    story = build_story(cluster, picture)
+    assert story.whys[0].meaning == causes.FAULTS["peer"]
     said = [f"train-worker-1: {line}" for line in ("two", "three", "four")]
-    assert story.facts["peers"] == (said if are_kept else [texts.LABELS["peersGone"]])
+    assert story.facts["peers"] == (said if are_kept else [GONE])
 
 
 def with_service(place: str) -> Cluster:
@@ -198,22 +171,21 @@ def test_an_etcd_that_is_not_there_is_named(master, asked):
     env = [{"name": "PADDLE_MASTER", "value": master}] if master else []
     pod["spec"]["containers"][0]["env"] = env
     picture = JobPicture(job.build(), (pod,))
-    facts = build_story(Cluster(), picture, "en").facts
+    facts = build_story(Cluster(), picture).facts
     if not asked:
         assert "etcd" not in facts
         return
     namespace, _, name = asked.partition("/")
-    assert f"there is no Service {name} in namespace {namespace}" in facts["etcd"][0]
-    assert "etcd" not in build_story(with_service(asked), picture, "en").facts
+    assert f"there is no Service {name} in namespace {namespace}" in facts["etcd"][0][0]
+    assert "etcd" not in build_story(with_service(asked), picture).facts
 
 
-@pytest.mark.parametrize(("language", "text"), [("en", etcd.ENGLISH), ("zh", etcd.CHINESE)])
 @pytest.mark.parametrize("reason", [Reason.TRAINER_ASKED_RESTART, Reason.POD_FAILED])
 @pytest.mark.parametrize("is_there", [True, False])
-def test_who_misses_an_etcd_is_asked_to_create_it(reason, is_there, language, text):
+def test_who_misses_an_etcd_is_asked_to_create_it(reason, is_there):
     cluster = with_service("default/paddle-elastic-etcd") if is_there else Cluster()
-    (why,) = story_of(an_elastic_job(reason), cluster, language).whys
-    assert why.text == (language_module(language).TEXTS[reason] if is_there else text)
+    (why,) = story_of(an_elastic_job(reason), cluster).whys
+    assert why.meaning == (REASONS[reason] if is_there else causes.NO_ETCD)
 
 
 ELSEWHERE = {
@@ -289,30 +261,21 @@ class Queues(Cluster):
         return [{"metadata": metadata, "status": status}] * self.holders, ""
 
 
-WAITS_OF_KUEUE = (*NEXT_STEPS, "Waiting", "AdmissionGated")
-ENDS_OF_KUEUE = (
-    *("Preempted", "FlavorMigration", "PodsReadyTimeout", "AdmissionCheck", "NodeFailures"),
-    *("ClusterQueueStopped", "LocalQueueStopped", "EvictedOnManagerCluster", "Deactivated"),
-    *("WorkloadSliceReplaced", "DeactivatedDueToRequeuingLimitExceeded"),
-    "DeactivatedDueToMaximumExecutionTimeExceeded",
-)
-
-
 def a_queued_job(reason: Reason) -> JobBuilder:
     job = a_job().with_workers(1).with_metadata(labels={"kueue.x-k8s.io/queue-name": "team"})
     return job.with_status(phase="Pending").with_condition("Pending", True, reason=reason)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("kueues", [*WAITS_OF_KUEUE, *ENDS_OF_KUEUE])
-def test_every_reason_of_kueue_has_a_sentence(kueues, language):
-    reason, type_, status = Reason.EVICTED, "Evicted", "True"
-    if kueues in WAITS_OF_KUEUE:
-        reason, type_, status = Reason.QUEUED, "QuotaReserved", "False"
-    told = {"type": type_, "status": status, "reason": kueues}
-    generic = language_module(language).TEXTS[reason]
-    assert story_of(a_queued_job(reason), Queues(told), language).whys[0].text != generic
-    assert story_of(a_queued_job(reason), Queues(), language).whys[0].text == generic
+@pytest.mark.parametrize(
+    ("told", "meaning"),
+    [*KUEUE.items(), ("DeactivatedDueToRequeuingLimitExceeded", KUEUE["RequeuingLimitExceeded"])],
+)
+def test_every_reason_of_kueue_has_its_meaning(told, meaning):
+    reason = Reason(meaning.seen or "Queued")
+    type_, status = ("Evicted", "True") if reason == "Evicted" else ("QuotaReserved", "False")
+    queues = Queues({"type": type_, "status": status, "reason": told})
+    assert story_of(a_queued_job(reason), queues).whys[0].meaning == meaning
+    assert story_of(a_queued_job(reason), Queues()).whys[0].meaning == REASONS[reason]
 
 
 @pytest.mark.parametrize(
@@ -321,7 +284,7 @@ def test_every_reason_of_kueue_has_a_sentence(kueues, language):
         ((ALL_WORKLOADS,), 1, ["team <- PaddleJob default/big"]),
         ((OWN_WORKLOADS,), 1, ["team <- PaddleJob default/big"]),
         ((OWN_WORKLOADS,), 12, ["team <- PaddleJob default/big"] * 10 + ["... 2 more"]),
-        ((), 1, ["not allowed to see"]),
+        ((), 1, [HIDDEN]),
     ],
 )
 def test_queued_job_has_its_place_and_who_holds_the_quota(visible, holders, told):
@@ -330,13 +293,12 @@ def test_queued_job_has_its_place_and_who_holds_the_quota(visible, holders, told
     assert story_of(a_queued_job(Reason.QUEUED), queues).facts["queue"] == ["team: 2 of 2", *told]
 
 
-@pytest.mark.parametrize(("language", "texts"), [("en", kueue.ENGLISH), ("zh", kueue.CHINESE)])
 @pytest.mark.parametrize(
     ("quota", "reason"), [("False", "WaitingForQuota"), ("True", "Admitted")], ids=str
 )
-def test_job_of_multikueue_is_explained_by_its_workload(quota, reason, language, texts):
+def test_job_of_multikueue_is_explained_by_its_workload(quota, reason):
     told = {"type": "QuotaReserved", "status": quota, "reason": reason}
     admitted = {"type": "Admitted", "status": quota, "reason": reason}
     job = a_job().with_workers(1).with_spec(managedBy="kueue.x-k8s.io/multikueue")
-    story = story_of(job, Queues(told, admitted), language)
-    assert story.whys[0].text == texts[reason]
+    story = story_of(job, Queues(told, admitted))
+    assert story.whys[0].meaning == KUEUE[reason]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from api.catalogue.reasons import REASONS
 from api.constants import Reason
 from api.objects import Raw
 from api.training import SavedCheckpoint, TrainingProgress
@@ -16,7 +17,6 @@ from kube.clock import Clock
 from kube.errors import Forbidden, NotFound, Transient
 from kube.logs import MAX_BYTES
 from pdj.commands import list as list_command
-from pdj.explain import english
 from pdj.explain.story import build_story
 from pdj.gather.jobs import JobPicture
 from pdj.gather.progress import TrainingReader, read_training
@@ -236,7 +236,7 @@ def test_who_was_silent_first_is_named_if_there_are_grounds(seconds, first):
 def test_explain_claims_no_more_than_is_known(language, cause, line):
     client = Logs(worker_0=Transient("no answer"))
     lines = draw_story(
-        build_story(client, a_picture(), language, read(client)), language,
+        build_story(client, a_picture(), read(client)), language,
         Screen(has_colour=False).paint, NOW,
     )  # fmt: skip
     assert cause in lines
@@ -254,9 +254,9 @@ def test_explain_claims_no_more_than_is_known(language, cause, line):
 )
 def test_what_may_be_no_training_is_a_doubt(lines, doubt):
     logs = Logs(worker_0=log(*lines))
-    (why,) = build_story(logs, a_picture(), "en", read(logs)).whys
-    assert doubt in why.text.cause
-    assert (why.text == english.TEXTS[Reason.ALL_PODS_RUNNING]) == (not doubt)
+    (why,) = build_story(logs, a_picture(), read(logs)).whys
+    assert doubt in why.meaning.cause[0]
+    assert (why.meaning == REASONS[Reason.ALL_PODS_RUNNING]) == (not doubt)
 
 
 def test_a_reader_rests_and_keeps_the_last_checkpoint():

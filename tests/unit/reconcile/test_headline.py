@@ -45,7 +45,7 @@ def test_restart_refused_by_quota_has_one_reason_in_all_tools(world, missing):
     row = row_of(picture.raw)
     assert (row["reason"], row["message"]) == headline(world)
     client = cast("Client", Mock(list=Mock(return_value=([], ""))))
-    assert [why.reason for why in build_story(client, picture, "en").whys] == [
+    assert [why.reason for why in build_story(client, picture).whys] == [
         "QuotaExceeded",
         "PodFailed",
     ]

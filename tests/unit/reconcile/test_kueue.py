@@ -4,10 +4,11 @@ import random
 
 import pytest
 
+from api.catalogue.kueue import KUEUE
 from api.constants import LABEL_INDEX
 from api.objects import Raw, name_of
 from reconcile.build.flavors import TOPOLOGY
-from reconcile.children.queue import NEXT_STEPS, RETRY_SECONDS
+from reconcile.children.queue import RETRY_SECONDS
 from reconcile.model.plan import Settings
 from reconcile.model.workload import FLAVOR, condition_named
 from tests.faults.scenario import Scenario
@@ -69,13 +70,13 @@ def test_admitted_job_runs_and_its_wait_is_counted_apart(world, kueue):
     assert seconds["started"] == pytest.approx(0, abs=60)
 
 
-@pytest.mark.parametrize("reason", NEXT_STEPS)
+@pytest.mark.parametrize("reason", KUEUE)
 def test_held_job_says_kueues_words_and_what_to_do(world, kueue, reason):
     world.begin(a_queued_job())
     kueue.hold(reason, "insufficient cpu")
     world.settle()
     told = world.condition("Pending")["message"]
-    assert told == f"{reason}: insufficient cpu; next: {NEXT_STEPS[reason]}"
+    assert told == f"{reason}: insufficient cpu; next: {KUEUE[reason].clause}"
     assert world.names("Pod") == []
 
 

@@ -1,4 +1,4 @@
-"""docs/status.md: every sentence is what the code says, and every reason has its next step."""
+"""docs/status.md: every sentence is what the code says."""
 
 import re
 from collections.abc import Callable
@@ -10,7 +10,6 @@ import pytest
 
 from api.constants import WAITS, Reason
 from api.objects import Raw
-from pdj.explain import english
 from reconcile.build.workload import build_workload
 from reconcile.model.hold import MAX_NEXT_CHARACTERS, Hold
 from reconcile.model.plan import FORMER_JOB, OWNERLESS, YOUNG_KIND, Observed, Refusal, Settings
@@ -32,7 +31,6 @@ from tests.memory.former import FINALIZER
 
 PAGE = (Path(__file__).parents[3] / "docs" / "status.md").read_text()
 SENTENCE = re.compile(r"^\| (\w+) \| `(.*)` \|$", re.MULTILINE)
-REASON = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 TIME = re.compile(r"\d\d:\d\d:\d\dZ")
 GPU = {"limits": {"nvidia.com/gpu": 4}}
 JOB = a_job().with_workers(4).build()
@@ -291,19 +289,6 @@ def test_command_with_the_longest_name_is_whole():
 
 def test_every_reason_to_wait_has_a_sentence():
     assert {SAID[name]().reason for name in SAID} == set(WAITS)
-
-
-@pytest.mark.parametrize("reason", Reason)
-def test_every_reason_of_the_page_has_its_next_step(reason):
-    """The same as `kubectl pdj explain` tells."""
-    (row,) = (row for row in REASON.findall(PAGE) if row[0] == reason)
-    assert row[3] == english.TEXTS[reason].next_step
-
-
-@pytest.mark.parametrize("reason", WAITS)
-def test_page_says_which_reasons_make_a_job_wait(reason):
-    (row,) = (row for row in REASON.findall(PAGE) if row[0] == reason)
-    assert "Pending" in row[1].split(", ")
 
 
 def test_sentence_is_bounded():
