@@ -56,7 +56,7 @@ class LogKeeper:
         """The last lines, without their times."""
         path = POD.path(owner.key.namespace, item.pod, "log")
         log = read_tail(self.client, path, item.container, LINES)
-        return b"".join(line.partition(b" ")[2] for line in log.splitlines(keepends=True))
+        return b"\n".join(line.partition(b" ")[2] for line in log.split(b"\n"))
 
     def _drop(self, owner: Owner, name: str) -> None:
         path = CONFIG_MAP.path(owner.key.namespace, name)

@@ -8,7 +8,6 @@ is used only while its pod still has the same UID. No exception ends the loop.
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from api.constants import LABEL_ATTEMPT, STALLS, Reason, Role
@@ -141,7 +140,8 @@ class LogReader:
             target = self._find(key)
             return PERIOD_SECONDS if target is None else self._visit(target)
         except Exception:
-            self.log.exception("log_reader_raised", job="/".join(key))
+            if self.complaints.try_take():
+                self.log.exception("log_reader_raised", job="/".join(key))
             return PERIOD_SECONDS
 
     def _find(self, key: Key) -> Target | None:
@@ -209,7 +209,7 @@ class LogReader:
             return PERIOD_SECONDS
         except ApiError as error:
             followed.fail()
-            return self._note_failure(target, error)
+            return self._note_failure(target.owner, target.node, error)
         self.nodes.note(target.node, True)
         reading = followed.take(log, at, now, self._broken_at)
         stall = find_stall(policy, reading, now) if policy else None
@@ -228,21 +228,21 @@ class LogReader:
         path = POD.path(namespace, pod_name(name, Role.WORKER, worker), "log")
         return read_tail(self.client, path, target.container, (lines,))
 
-    def _note_failure(self, target: Target, error: ApiError) -> float:
+    def _note_failure(self, owner: Owner, node: str, error: ApiError) -> float:
         """Log a failed read; pause reads of its node or all reads, as the error requires."""
         if self.complaints.try_take():
             event = "logs_forbidden" if isinstance(error, Forbidden) else "log_not_read"
-            job = "/".join(target.owner.key)
-            self.log.warning(event, job=job, node=target.node, error=error.message)
+            job = "/".join(owner.key)
+            self.log.warning(event, job=job, node=node, error=error.message)
         if isinstance(error, Forbidden):
-            self._report(target.owner, error.message)
+            self._report(owner, error.message)
             return FORBIDDEN_SECONDS
         if isinstance(error, Throttled | Unreachable):
             self._broken_at = self.clock.monotonic()
             pause = min(MAX_BUSY_SECONDS, max(1.0, error.retry_after or BUSY_SECONDS))
             self._paused_until = max(self._paused_until, self._broken_at + pause)
         elif isinstance(error, Transient):
-            self.nodes.note(target.node, False)
+            self.nodes.note(node, False)
         return PERIOD_SECONDS
 
     def _report(self, owner: Owner, why: str) -> None:
@@ -267,10 +267,14 @@ class LogReader:
             if pod is None:
                 continue
             lines: list[Line] = []
-            if not self.nodes.seconds(pod["spec"].get("nodeName", "")):
+            node = pod["spec"].get("nodeName", "")
+            if not self.nodes.seconds(node):
                 self.clock.wait(self._stopped, self.pace.reserve())
-                with suppress(ApiError):
+                try:
                     lines = read_lines(self._get(target, index, 1))
+                    self.nodes.note(node, True)
+                except ApiError as error:
+                    self._note_failure(target.owner, node, error)
             tail = (name, lines[-1].time, lines[-1].text) if lines else (name, None, "")
             target.log.add_tail(index, tail)
             return True

@@ -63,15 +63,11 @@ class KubeletServer(ThreadingHTTPServer):
         wrapped = self._tls.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
         return wrapped, address
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve the connection in a thread of its own, if there is room for one more."""
-        if self._places.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Serve the connection, and make room for another."""
+        """Serve the connection, if there is room for one more."""
+        if not self._places.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
         try:
             super().process_request_thread(request, client_address)
         finally:

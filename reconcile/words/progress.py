@@ -329,7 +329,7 @@ def _rate(text: str) -> str | None:
 
 def _shown_number(text: str) -> str | None:
     """The number in six digits. NaN is kept, because users want to see it; 1e400 is unknown."""
-    if not re.fullmatch(tools.NUMBER, text, re.IGNORECASE):
+    if not re.fullmatch(tools.NUMBER, text, re.IGNORECASE | re.ASCII):  # else ınf is a number
         return None
     number = float(text.replace(",", ""))
     return None if math.isinf(number) and "inf" not in text.lower() else f"{number:.6g}"

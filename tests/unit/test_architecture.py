@@ -47,7 +47,7 @@ MAY_IMPORT = {
         "machine client build cluster node.pod node.volume node.network node.spec "
         "node.runtime node.stream"
     ),
-    "localcluster.node.stream": "node.runtime",
+    "localcluster.node.stream": "machine node.runtime",
     "localcluster.node.pod": (
         "machine client build cluster node.volume node.network node.spec node.runtime"
     ),

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-MAX_PACKET_BYTES = 65536
+MAX_PACKET_BYTES = 160 << 10
+"""The command of the longest request has 64 KiB, and twice as many in JSON; Linux sends 208 KiB."""
 MAX_DESCRIPTORS = 8
 
 

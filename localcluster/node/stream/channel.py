@@ -79,6 +79,10 @@ class Channel:
         """Send a binary message; blocks while the socket's buffer is full. Raises OSError."""
         self._send(events.BytesMessage(message))
 
+    def ping(self) -> None:
+        """Raise OSError if the client has left, which a thread that does not read cannot see."""
+        self._send(events.Ping())
+
     def close(self) -> None:
         """Send the close frame, after which the client closes the connection. Raises OSError."""
         self._send(events.CloseConnection(CloseReason.NORMAL_CLOSURE))

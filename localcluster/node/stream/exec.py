@@ -5,12 +5,14 @@ The first byte of a message is the channel. The last message to the client is th
 
 import contextlib
 import json
+import math
 import os
+import select
 import signal
 import termios
 import threading
-from collections.abc import Callable
 
+from localcluster.machine import clock
 from localcluster.node.runtime.runtime import Process, Runtime
 from localcluster.node.stream.channel import PIECE_BYTES, Channel
 
@@ -31,16 +33,16 @@ class Exec:
         if query.get("tty") == ["1"]:
             terminal, theirs = os.openpty()
             stdin_end = os.dup(terminal)
-            outputs, streams = {STDOUT: terminal}, [theirs] * 3
+            outputs, streams = {terminal: STDOUT}, [theirs] * 3
         else:
             (stdin, stdin_end), (out, stdout), (err, stderr) = os.pipe(), os.pipe(), os.pipe()
-            outputs, streams = {STDOUT: out, STDERR: err}, [stdin, stdout, stderr]
+            outputs, streams = {out: STDOUT, err: STDERR}, [stdin, stdout, stderr]
         self._stdin = os.fdopen(stdin_end, "wb", buffering=0)
         self._process, report = runtime.exec(container, query.get("command", []), streams)
         if query.get("input") != ["1"]:
             self._stdin.close()
-        self._outputs = [_start(self._copy, *each) for each in outputs.items()]
-        _start(self._finish, report)
+        arguments = (outputs, report)
+        threading.Thread(target=self._answer, args=arguments, name="exec", daemon=True).start()
 
     def serve(self) -> None:
         """Pass the client's input to the command; kill the command when the client disconnects."""
@@ -64,30 +66,46 @@ class Exec:
             size = json.loads(data)
             termios.tcsetwinsize(self._stdin.fileno(), (size["Height"], size["Width"]))
 
-    def _copy(self, channel: int, output: int) -> None:
-        # Reading a terminal fails when no process has it open any more.
-        with os.fdopen(output, "rb", buffering=0) as stream, contextlib.suppress(OSError):
-            while data := stream.read(PIECE_BYTES):
-                self._channel.send(bytes([channel]) + data)
+    def _answer(self, outputs: dict[int, int], report: int) -> None:
+        """Send the output, then the status; `outputs` has the channel of each descriptor."""
+        try:
+            with contextlib.suppress(OSError):  # the client has left
+                failure = self._copy(outputs, report)
+                self._process.ended.wait()
+                assert self._process.end is not None
+                status = build_status(self._process.end.exit_code, failure)
+                self._channel.send(bytes([STATUS]) + json.dumps(status).encode())
+                self._channel.close()
+        finally:
+            self._runtime.kill(self._process, signal.SIGKILL)  # ends a write that it does not read
+            for each in (*outputs, report):
+                os.close(each)
 
-    def _finish(self, report: int) -> None:
-        """Send the status when the command has ended."""
-        with os.fdopen(report, "rb") as file:
-            failure = file.read()
-        for output in self._outputs:
-            output.join(OUTPUT_SECONDS)
-        self._process.ended.wait()
-        assert self._process.end is not None
-        status = build_status(self._process.end.exit_code, failure)
-        with contextlib.suppress(OSError):  # the client has left
-            self._channel.send(bytes([STATUS]) + json.dumps(status).encode())
-            self._channel.close()
+    def _copy(self, outputs: dict[int, int], report: int) -> bytes:
+        """Send the output to its end, or to OUTPUT_SECONDS after the command's; its failure."""
+        poll, left, until, said = select.poll(), {*outputs, report}, math.inf, b""
+        for each in left:
+            poll.register(each, select.POLLIN)
+        while left and clock.monotonic() < until:
+            if not (ready := poll.poll(OUTPUT_SECONDS * 1000)):
+                self._channel.ping()
+            for each, _ in ready:
+                data = _read(each)
+                if each in outputs and data:
+                    self._channel.send(bytes([outputs[each]]) + data)
+                elif data:
+                    said += data
+                else:
+                    poll.unregister(each)
+                    left.remove(each)
+                    until = clock.monotonic() + OUTPUT_SECONDS if each == report else until
+        return said
 
 
-def _start(target: Callable[..., None], *arguments: object) -> threading.Thread:
-    thread = threading.Thread(target=target, args=arguments, name="exec", daemon=True)
-    thread.start()
-    return thread
+def _read(descriptor: int) -> bytes:
+    with contextlib.suppress(OSError):  # no process has the terminal open any more
+        return os.read(descriptor, PIECE_BYTES)
+    return b""
 
 
 def build_status(exit_code: int, failure: bytes) -> dict[str, object]:

@@ -6,6 +6,7 @@ WebSocket.
 
 import contextlib
 import socket
+import struct
 import threading
 from collections.abc import Callable
 
@@ -14,6 +15,9 @@ from localcluster.node.stream.channel import PIECE_BYTES, Channel
 
 MAX_CONNECTIONS = 64
 """The most connections of one client, each of which has a thread; further ones are refused."""
+UNREAD_SECONDS = 60
+"""A connection from which the pod reads nothing for this long is closed. While the node waits for
+the pod, it cannot see that the client has left."""
 SUBPROTOCOLS = ("SPDY/3.1+portforward.k8s.io",)
 
 
@@ -42,8 +46,10 @@ class Forward:
             self._channel.send(self._spdy.accept(frame.stream))
             self._open(frame)
         elif frame.kind == spdy.DATA and frame.stream in self._connections:
-            with contextlib.suppress(OSError, KeyError):  # the pod has closed the connection
+            try:
                 self._connections[frame.stream].sendall(frame.data)
+            except (OSError, KeyError):  # the pod has closed the connection, or reads nothing
+                self._shut(frame.stream, socket.SHUT_RDWR)
             if frame.is_last:
                 self._shut(frame.stream, socket.SHUT_WR)
         elif frame.kind == spdy.RESET:
@@ -72,6 +78,8 @@ class Forward:
         except OSError as error:
             self._end(frame.stream, errors, f"cannot connect to port {port} of the pod: {error}")
             return
+        limit = struct.pack("ll", UNREAD_SECONDS, 0)
+        there.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
         arguments = (frame.stream, errors, there)
         threading.Thread(target=self._copy, args=arguments, name="forward", daemon=True).start()
 

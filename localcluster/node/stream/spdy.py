@@ -17,8 +17,9 @@ REFUSED = 3
 """The status of a RESET: the stream was not opened."""
 MAX_FRAME_BYTES = 1 << 20
 """The most bytes of a frame; kubectl sends 32 KiB."""
-MAX_BLOCK_BYTES = 65536
-"""The most bytes of one stream's headers; a few hundred are usual."""
+MAX_BLOCK_BYTES = 4096
+"""The most bytes of one stream's headers; a few hundred are usual. Few bytes on the wire can become
+as many, in a thousand words."""
 NAMES = (
     "options head post put delete trace accept accept-charset accept-encoding accept-language "
     "accept-ranges age allow authorization cache-control connection content-base content-encoding "

@@ -119,8 +119,14 @@ def test_a_key_interrupts_what_runs_in_a_terminal(box: Pods) -> None:
     os.close(ours)
 
 
-def test_a_command_ends_when_its_client_has_gone(box: Pods) -> None:
-    with start(box, "exec", "box", "--", "sh", "-c", "echo ready; exec sleep 3599") as process:
+@pytest.mark.parametrize("size", [0, len(SENT)], ids=["no input", "input that it does not read"])
+def test_a_command_ends_when_its_client_has_gone(box: Pods, tmp_path: Path, size: int) -> None:
+    sent, script = tmp_path / "sent", "echo ready; exec sleep 3599"
+    sent.write_bytes(SENT[:size])
+    with (
+        sent.open("rb") as stdin,
+        start(box, "exec", "-i", "box", "--", "sh", "-c", script, stdin=stdin) as process,
+    ):
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         process.kill()

@@ -297,3 +297,10 @@ def test_a_log_that_trickles_is_given_up(client, server, clock):
     server.steps[:] = [stream(more=trickle())]
     with pytest.raises(Silent):
         client.read_log("/log", {"tailLines": 2}, 5.0)
+
+
+def test_a_log_without_end_is_read_to_its_limit(client, mocker):
+    """As a virtual kubelet sends it that ignores the limit."""
+    pieces = mocker.patch.object(client, "stream").return_value.chunks
+    pieces.return_value = (bytes(1000) for _ in range(1000))
+    assert len(client.read_log("/log", {"limitBytes": 2000}, 5.0)) == 3000

@@ -89,6 +89,14 @@ def test_the_last_lines_are_kept_without_their_times(api: Api, keeper: LogKeeper
     assert OWNER.controls(api.maps["train.log-1"])
 
 
+def test_bar_that_overwrites_itself_is_kept_whole(api: Api, keeper: LogKeeper, mocker: Any) -> None:
+    log = b"2026-01-02T03:04:05Z 50% done\r100% done\n2026-01-02T03:04:06Z end"
+    mocker.patch.object(api, "read_log", return_value=log)
+    keeper.keep(OWNER, item())
+    kept = api.maps[kept_log_name("train", 1)]
+    assert unpack_log(kept, POD) == ["50% done", "100% done", "end"]
+
+
 def test_of_long_lines_fewer_are_read(api: Api, keeper: LogKeeper) -> None:
     api.length = MAX_BYTES // 100
     keeper.keep(OWNER, item())

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from api.objects import Raw, uid_of
 from api.ownership import Key
@@ -359,6 +360,29 @@ def test_the_tails_of_workers_are_read_once_where_a_stall_is_suspected(cluster):
     assert time is not None
     asked = [query["tailLines"] for _, _, query in cluster.asked]
     assert asked.count(1) == 1
+
+
+@pytest.mark.parametrize("error", [Transient("no answer"), Throttled("busy", retry_after=60.0)])
+def test_tails_that_cannot_be_read_are_a_rest_for_the_others_too(cluster, error):
+    """Worker 0 is on another node than those after it, whose kubelet hangs."""
+    key = cluster.add("train")
+    job = cluster.watch_for_stalls(key)
+    for index in range(1, 16):
+        put(cluster.store, POD, a_pod(job, index=index).bound("node-2").running().build())
+    cluster.logs |= {f"train-worker-{index}": error for index in range(1, 16)}
+    cluster.run(180)
+    tails = [name for _, name, query in cluster.asked if query["tailLines"] == 1]
+    assert tails == ["train", "train-worker-1"]
+
+
+def test_jobs_whose_logs_cannot_be_understood_do_not_fill_the_operators_log(cluster):
+    for number in range(9):
+        cluster.add(f"job-{number}")
+        cluster.logs[f"job-{number}"] = RuntimeError("a mistake of ours")
+    with capture_logs() as lines:
+        cluster.run(PERIOD_SECONDS)
+    assert len(cluster.asked) == 9
+    assert [each["event"] for each in lines] == ["log_reader_raised"]
 
 
 def test_the_tails_of_a_stall_come_out_of_the_share_of_its_namespace(cluster):

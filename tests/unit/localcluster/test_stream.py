@@ -7,6 +7,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from wsproto.events import (
 
 from localcluster.machine import clock
 from localcluster.node import server
+from localcluster.node.runtime import protocol
 from localcluster.node.stream import forward, spdy
 from localcluster.node.stream.channel import MAX_MESSAGE_BYTES, PIECE_BYTES, Channel
 from localcluster.node.stream.exec import Exec
@@ -163,10 +165,60 @@ def open_report(streams: list[int]) -> int:
     return os.open(os.devnull, os.O_RDONLY)
 
 
+def test_output_that_a_descendant_of_the_command_keeps_open_is_left(mocker):
+    """As `sleep 1000 &` does in a shell: the client has its status, and goes."""
+    channel, runtime, kept = mocker.Mock(), mocker.Mock(), []
+
+    def run(_container: Any, _command: Any, streams: list[int]) -> tuple[Any, int]:
+        kept.append(os.dup(streams[1]))
+        return mocker.Mock(end=mocker.Mock(exit_code=0)), open_report(streams)
+
+    channel.messages.return_value = iter([])
+    runtime.exec.side_effect = run
+    before = _open_files()
+    Exec(channel, runtime, mocker.Mock(), {}).serve()
+    assert clock.wait_until(lambda: not _threads("exec"), patience.SECONDS)
+    assert b'"Success"' in channel.send.call_args[0][0]
+    assert _open_files() == before + len(kept)
+    os.close(kept[0])
+
+
+def test_a_client_that_leaves_ends_a_command_that_reads_nothing(mocker):
+    with connected("new") as (client, channel):
+        runtime = mocker.Mock()
+        stdin: list[int] = []
+
+        def run(_container: Any, _command: Any, streams: list[int]) -> tuple[Any, int]:
+            stdin[:] = map(os.dup, streams)
+            return mocker.Mock(end=mocker.Mock(exit_code=137)), open_report(streams)
+
+        def kill(*_: Any) -> None:
+            while stdin:
+                os.close(stdin.pop())
+
+        runtime.exec.side_effect, runtime.kill.side_effect = run, kill
+        command = Exec(channel, runtime, mocker.Mock(), {"input": ["1"]})
+        serving = threading.Thread(target=command.serve)
+        serving.start()
+        client.send(BytesMessage(bytes(MAX_MESSAGE_BYTES)))
+        client.socket.close()
+        serving.join(patience.SECONDS)
+        assert not serving.is_alive()
+
+
+def test_the_longest_command_reaches_the_spawner():
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        message = {"op": "exec", "argv": [65536 * '"']}
+        protocol.send(ours, message)
+        assert protocol.receive(theirs) == (message, [])
+
+
 def test_headers_that_grow_without_end_are_refused():
     deflate = zlib.compressobj(zdict=spdy.DICTIONARY)
-    block = deflate.compress(bytes(1 << 20)) + deflate.flush(zlib.Z_SYNC_FLUSH)
-    with pytest.raises(ValueError, match="more than 64 KiB"):
+    block = deflate.compress(bytes(2 * spdy.MAX_BLOCK_BYTES)) + deflate.flush(zlib.Z_SYNC_FLUSH)
+    assert len(block) < 100, "a thousand empty words"
+    with pytest.raises(ValueError, match="more than 4 KiB"):
         list(spdy.Spdy().receive(spdy.control(spdy.SYN_STREAM, bytes(10) + block)))
 
 
@@ -256,7 +308,7 @@ def test_connections_of_a_client_beyond_the_most_are_refused(kubectl, has_data):
         word, _, body = kubectl.receive()
         assert word == 0x8003 << 16 | spdy.RESET
         assert struct.unpack(">II", body) == (1003, spdy.REFUSED)
-        assert len(_forward_threads()) <= forward.MAX_CONNECTIONS
+        assert len(_threads("forward")) <= forward.MAX_CONNECTIONS
 
 
 def test_stream_that_is_opened_twice_has_one_connection(kubectl):
@@ -267,11 +319,37 @@ def test_stream_that_is_opened_twice_has_one_connection(kubectl):
             kubectl.open(3, "data", port, request)
             if request:
                 assert kubectl.receive()[0] == 0x8003 << 16 | spdy.RESET
-        assert len(_forward_threads()) == 1
+        assert len(_threads("forward")) == 1
 
 
-def _forward_threads() -> list[threading.Thread]:
-    return [each for each in threading.enumerate() if each.name == "forward"]
+def test_a_pod_that_reads_nothing_does_not_keep_the_place_of_a_client_that_left(monkeypatch):
+    monkeypatch.setattr(forward, "UNREAD_SECONDS", 1)
+    client = Client(*forward.SUBPROTOCOLS)
+    channel = client.connect(forward.SUBPROTOCOLS)
+    with socket.create_server(("127.0.0.1", 0)) as pod:
+        port = pod.getsockname()[1]
+        serving = Forward(channel, lambda port: socket.create_connection(("127.0.0.1", port)))
+        thread = threading.Thread(target=serving.serve)
+        thread.start()
+        kubectl = Kubectl(client)
+        kubectl.open(1, "error", port)
+        kubectl.open(3, "data", port)
+        client.socket.settimeout(0.3)
+        with contextlib.suppress(TimeoutError):
+            while True:
+                kubectl.send(spdy.data(3, bytes(PIECE_BYTES)))
+        client.close()
+        thread.join(patience.SECONDS)
+        assert not thread.is_alive()
+        assert clock.wait_until(lambda: not _threads("forward"), patience.SECONDS)
+
+
+def _open_files() -> int:
+    return len([*Path("/proc/self/fd").iterdir()])
+
+
+def _threads(name: str) -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == name]
 
 
 def test_clients_beyond_the_most_are_closed(monkeypatch, tmp_path):
@@ -289,6 +367,22 @@ def test_clients_beyond_the_most_are_closed(monkeypatch, tmp_path):
             assert connect().recv(1) == b"", "closed"
             first.close()
             assert clock.wait_until(lambda: _is_kept(connect()), patience.SECONDS)
+    finally:
+        node.shutdown()
+        node.server_close()
+
+
+def test_a_thread_that_cannot_start_takes_no_place(monkeypatch, mocker, tmp_path):
+    monkeypatch.setattr(server, "MAX_CLIENTS", 1)
+    node = server.KubeletServer("127.0.0.1", tmp_path, None)
+    with monkeypatch.context() as broken:
+        broken.setattr(threading.Thread, "start", mocker.Mock(side_effect=RuntimeError))
+        with pytest.raises(RuntimeError):
+            node.process_request(mocker.Mock(), ("127.0.0.1", 1))
+    threading.Thread(target=node.serve_forever, daemon=True).start()
+    try:
+        with socket.create_connection(("127.0.0.1", node.server_port)) as first:
+            assert _is_kept(first)
     finally:
         node.shutdown()
         node.server_close()

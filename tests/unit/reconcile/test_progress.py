@@ -224,6 +224,7 @@ METRICS = {
         "step 1 loss: nan, lr: 1e400, acc: 0.5x, " + "n" * 41 + ": 1, über: 2, loſs 3",
         {"loss": "nan"},
     ),
+    "which Python reads": ("step 1 loss: ınf, lr: İnf, acc: -ınf, ppl: 2", {"ppl": "2"}),
     "eight": (
         "step 1 " + " ".join(f"m{i}={i}" for i in range(12)),
         {f"m{i}": str(i) for i in range(8)},
