@@ -46,7 +46,7 @@ ROLE_DESCRIPTIONS = {
 def load_pod_template() -> Raw:
     """A new copy of the template's schema, which the caller is free to change."""
     # Read by the package's loader, because `kubectl pdj` can run from a zip file.
-    schema: Raw = json.loads(pkgutil.get_data("api", POD_TEMPLATE.name) or b"")["schema"]
+    schema: Raw = json.loads(pkgutil.get_data(__package__, POD_TEMPLATE.name) or b"")["schema"]
     return schema
 
 

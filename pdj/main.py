@@ -97,7 +97,7 @@ def _refuse_idle_timeout(options: argparse.Namespace) -> None:
 
 def load_command(name: str) -> ModuleType:
     """Import the module of a command."""
-    return importlib.import_module(f"pdj.commands.{COMMANDS[name].module}")
+    return importlib.import_module(f".commands.{COMMANDS[name].module}", __package__)
 
 
 def build_parser(name: str, module: ModuleType) -> argparse.ArgumentParser:

@@ -33,7 +33,7 @@ def build(target: Path) -> None:
         for library in LIBRARIES:
             _copy_library(library, folder)
         (folder / "__main__.py").write_text(MAIN)
-        (folder / "pdj" / VERSION_FILE).write_text(project_version())
+        (folder / "pdj" / "commands" / VERSION_FILE).write_text(project_version())
         # Byte code beside the sources, where Python looks for it in a zip.
         compileall.compile_dir(folder, quiet=1, legacy=True, stripdir=name)
         zipapp.create_archive(folder, target, INTERPRETER, compressed=True)

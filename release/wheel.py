@@ -1,7 +1,7 @@
 """`python -m release.wheel FOLDER`: the wheel of the Python client and of `kubectl pdj`.
 
-The same sources give the same file. It contains `paddlejob`, `pdj`, and our packages that these
-import. It does not contain the operator, and the operator's image does not need the wheel.
+The same sources give the same file. It has one top-level package, `paddlejob`. Below that are
+`pdj`, our packages that these two import, and all that a cluster on the user's machine takes.
 """
 
 import base64
@@ -11,13 +11,16 @@ import zipfile
 from configparser import ConfigParser
 from pathlib import Path
 
+from pdj.commands.version import VERSION_FILE
 from release.build import PACKAGES, ROOT, project_version
+from release.nested import TOP, nest
 
 MTIME = (1980, 1, 1, 0, 0, 0)
 NEEDED = ("PyYAML",)
 EXTRAS = {"kubeflow": ("kubeflow>=0.5,<0.6",), "ui": ("starlette", "uvicorn")}
-LEFT_OUT = {"__pycache__"}
-SCRIPTS = "[console_scripts]\nkubectl-pdj = pdj.__main__:run\n"
+LOCAL = ("localcluster", "controller", "metrics", "manifests/v1", "requirements", "examples")
+"""What a local cluster takes: it runs the operator, installs the CRD and trains the examples."""
+LEFT_OUT = {"__pycache__", "dev.txt", "site.in", "site.txt"}
 
 
 def build(folder: Path) -> Path:
@@ -25,15 +28,11 @@ def build(folder: Path) -> Path:
     version = project_version()
     info = f"paddlejob-{version}.dist-info"
     files = {
-        path.relative_to(ROOT).as_posix(): path.read_bytes()
-        for package in (*PACKAGES, "paddlejob")
-        for path in sorted((ROOT / package).rglob("*"))
-        if path.is_file() and not LEFT_OUT & set(path.parts)
-    }
-    files |= {
+        **contents(),
+        f"{TOP}/pdj/commands/{VERSION_FILE}": version.encode(),
         f"{info}/METADATA": describe(version).encode(),
         f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}/entry_points.txt": SCRIPTS.encode(),
+        f"{info}/entry_points.txt": programs().encode(),
     }
     lines = [f"{name},sha256={_digest(content)},{len(content)}" for name, content in files.items()]
     files[f"{info}/RECORD"] = "\n".join([*lines, f"{info}/RECORD,,", ""]).encode()
@@ -41,8 +40,50 @@ def build(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as wheel:
         for name, content in files.items():
-            wheel.writestr(zipfile.ZipInfo(name, MTIME), content, zipfile.ZIP_DEFLATED)
+            entry = zipfile.ZipInfo(name, MTIME)
+            entry.external_attr = (0o100755 if content.startswith(b"#!") else 0o100644) << 16
+            wheel.writestr(entry, content, zipfile.ZIP_DEFLATED)
     return target
+
+
+def contents() -> dict[str, bytes]:
+    """The files of our packages by their names in the wheel, rewritten to work there."""
+    nested = _files(*PACKAGES, *LOCAL)
+    modules = {name for path in nested for name in _module(path)}
+    files = {f"{TOP}/{path}": content for path, content in nested.items()}
+    if twice := files.keys() & _files(TOP).keys():
+        raise ValueError(f"two files with one name in the wheel: {', '.join(twice)}")
+    files = _files(TOP) | files
+    for path, content in files.items():
+        if path.endswith(".py"):
+            files[path] = nest(content.decode(), modules).encode()
+    return files
+
+
+def _files(*folders: str) -> dict[str, bytes]:
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_bytes()
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.is_file() and not LEFT_OUT & set(path.parts)
+    }
+
+
+def _module(path: str) -> list[str]:
+    """The names of the module in this file and of its packages, as Python imports them."""
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    if not path.endswith(".py"):
+        return []
+    return [".".join(parts[: end + 1]) for end in range(len(parts))]
+
+
+def programs() -> str:
+    """The programs that setup.cfg names."""
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    lines = config["options.entry_points"]["console_scripts"].strip().splitlines()
+    named = (line.replace(" = ", f" = {TOP}.") for line in lines)
+    return "\n".join(["[console_scripts]", *named, ""])
 
 
 def describe(version: str) -> str:

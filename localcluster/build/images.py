@@ -15,7 +15,6 @@ import yaml
 
 from localcluster.build.binaries import ensure_binaries
 from localcluster.build.environments import (
-    CHECKOUT,
     SHARED,
     ensure_environment,
     ensure_packages,
@@ -24,6 +23,7 @@ from localcluster.build.environments import (
 )
 from localcluster.build.training import training
 from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.project import PROJECT
 from localcluster.machine.report import Report
 from localcluster.machine.statefolder import DEFAULT_NAME, name_of
 
@@ -161,7 +161,7 @@ def _parse_table(file: Path, _changed_at: int) -> dict[str, Image]:
         names = dict(entries)
     except (ValueError, TypeError, yaml.YAMLError, AttributeError) as error:
         raise LocalClusterError(f"{file}: {error}") from error
-    root = CHECKOUT if file == DEFAULT_TABLE else file.resolve().parent
+    root = PROJECT if file == DEFAULT_TABLE else file.resolve().parent
     return {str(name): _read_entry(file, name, entry, root) for name, entry in names.items()}
 
 

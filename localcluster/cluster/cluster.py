@@ -11,7 +11,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,13 +25,13 @@ from localcluster.cluster.controlplane import ControlPlane
 from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError, StartError
 from localcluster.machine.process import Command, Process, ProcessGroup
+from localcluster.machine.project import FINDABLE, IMPORTS, command
 from localcluster.machine.statefolder import StateFolder, claim
 
-PROJECT = Path(__file__).parents[2]
 NETWORK = "network"
-NETWORK_PROGRAM = (sys.executable, "-m", "localcluster.node.runtime.fabric")
+NETWORK_PROGRAM = command("localcluster.node.runtime.fabric")
 NETWORK_FILE = "network.json"
-NODE_PROGRAM = (sys.executable, "-m", "localcluster.node")
+NODE_PROGRAM = command("localcluster.node")
 NOT_READY_TAINT = "node.kubernetes.io/not-ready"
 KUBECTL_SECONDS = 900.0
 """Only a kubectl that hangs takes so long, also where the machine is slow or busy."""
@@ -166,13 +166,18 @@ class Cluster:
         """The API server's answer to a GET of this path, as parsed JSON. Raises ApiError."""
         return self.client.get(path)
 
-    def run_beside(self, name: str, arguments: Sequence[str], folder: Path) -> Process:
+    def run_beside(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        folder: Path,
+        variables: Mapping[str, str] | None = None,
+    ) -> Process:
         """Start a command that is stopped with this cluster; its output goes to `log(name)`."""
-        environment = self.kubectl_environment()
-        command = Command(
-            name, list(arguments), self.log(name), folder, environment, NODE_GRACE_SECONDS
+        environment = {**self.kubectl_environment(), **(variables or {})}
+        self._processes.start(
+            Command(name, list(arguments), self.log(name), folder, environment, NODE_GRACE_SECONDS)
         )
-        self._processes.start(command)
         return self._processes[name]
 
     def kubeconfig_for(self, namespace: str, service_account: str) -> Path:
@@ -236,7 +241,7 @@ class Cluster:
         run, server = self.plane.state.run, self.server.removeprefix("https://")
         (run / NETWORK_FILE).unlink(missing_ok=True)
         arguments = [*NETWORK_PROGRAM, str(run), server]
-        self._processes.start(Command(NETWORK, arguments, self.log(NETWORK), PROJECT))
+        self._processes.start(Command(NETWORK, arguments, self.log(NETWORK), IMPORTS, FINDABLE))
 
     def _wait_for_network(self, name: str, deadline: float) -> None:
         """Wait until the network exists, or its process has said that this machine allows none."""
@@ -268,7 +273,8 @@ class Cluster:
                 name,
                 [*NODE_PROGRAM, str(folder)],
                 log=self.log(name),
-                folder=PROJECT,
+                folder=IMPORTS,
+                environment=FINDABLE,
                 grace_seconds=NODE_GRACE_SECONDS,
             )
         )

@@ -24,11 +24,12 @@ from pathlib import Path
 
 from kube.errors import ApiError
 from localcluster.client.kubeconfig import write_private
-from localcluster.cluster.cluster import PROJECT, Cluster
+from localcluster.cluster.cluster import Cluster
 from localcluster.cluster.config import ClusterConfig
 from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError, StartError
 from localcluster.machine.filelock import FileLock
+from localcluster.machine.project import FINDABLE, command
 from localcluster.machine.report import Report
 from localcluster.machine.statefolder import LOCK, STATE_HOME, folder_of, remove_tree
 from localcluster.machine.userfolder import writable
@@ -52,8 +53,17 @@ def kubeconfig_of(name: str) -> Path:
 
 
 def config_of(name: str) -> ClusterConfig:
-    """The configuration of a running cluster. Raises OSError if the cluster is not ready."""
-    config: ClusterConfig = pickle.loads((folder_of(name) / CONFIG).read_bytes())
+    """The configuration of a running cluster.
+
+    Raises OSError if the cluster is not ready, and LocalClusterError if this is not the
+    installation that runs it: the modules of a wheel have other names than those of a checkout.
+    """
+    try:
+        config: ClusterConfig = pickle.loads((folder_of(name) / CONFIG).read_bytes())
+    except ImportError as error:
+        raise LocalClusterError(
+            f"cluster {name} was started by another installation of this project: use that one"
+        ) from error
     return config
 
 
@@ -74,8 +84,8 @@ def start(name: str, config: ClusterConfig, report: Report) -> bool:
         report(f"starting cluster {name} ...")
         folder = folder_of(name).absolute()
         process = subprocess.Popen(
-            [sys.executable, "-m", "localcluster.commands.background", str(folder)],
-            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            command("localcluster.commands.background", str(folder)),
+            env={**os.environ, **FINDABLE},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

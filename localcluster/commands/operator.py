@@ -1,13 +1,10 @@
 """Runs this project's operator on a local cluster: its manifests, and a process outside of pods."""
 
-import sys
-from pathlib import Path
-
 from localcluster.cluster.cluster import Cluster
 from localcluster.commands import manifests
+from localcluster.machine.project import FINDABLE, IMPORTS, PROJECT, command
 
-ROOT = Path(__file__).resolve().parents[2]
-MANIFESTS = ROOT / "manifests" / "v1"
+MANIFESTS = PROJECT / "manifests" / "v1"
 NAMESPACE = "paddle-system"
 SERVICE_ACCOUNT = "paddle-controller-manager"
 
@@ -22,7 +19,7 @@ def install_operator(cluster: Cluster) -> None:
 def start_operator(cluster: Cluster) -> None:
     """Start the operator for all namespaces, with a token of its ServiceAccount."""
     kubeconfig = cluster.kubeconfig_for(NAMESPACE, SERVICE_ACCOUNT)
-    command = [sys.executable, "-m", "controller", "--kubeconfig", str(kubeconfig)]
-    command += ["--leader-elect", "--leader-election-namespace", NAMESPACE]
-    command += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
-    cluster.run_beside("operator", command, ROOT)
+    program = command("controller.__main__", "--kubeconfig", str(kubeconfig))
+    program += ["--leader-elect", "--leader-election-namespace", NAMESPACE]
+    program += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
+    cluster.run_beside("operator", program, IMPORTS, FINDABLE)

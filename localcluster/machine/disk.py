@@ -7,9 +7,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from localcluster.machine.project import PROJECT
 from localcluster.machine.userfolder import home
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 FULL = re.compile("No space left on device|Disk quota exceeded", re.IGNORECASE)
 """The words of the C library, which Python, pip, Go and etcd repeat."""
 
@@ -37,7 +37,7 @@ def _written(environment: Mapping[str, str]) -> list[tuple[Path, str]]:
         "PIP_CACHE_DIR": cache / "pip",
     }
     named = [(Path(environment.get(name) or path), name) for name, path in usual.items()]
-    return [*named, (CHECKOUT, "")]
+    return [*named, (PROJECT, "")]
 
 
 def _free_bytes(folder: Path) -> int:

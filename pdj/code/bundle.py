@@ -73,7 +73,7 @@ class Bundle:
         files = {ARCHIVE: self.archive.packed}
         if self.requirements is not None:
             files[REQUIREMENTS] = self.requirements
-        source = resources.files("pdj.code").joinpath(UNPACK).read_text(encoding="utf-8")
+        source = resources.files(__package__).joinpath(UNPACK).read_text(encoding="utf-8")
         packed = {name: base64.b64encode(content).decode() for name, content in files.items()}
         return {"data": {UNPACK: source}, "binaryData": packed}
 

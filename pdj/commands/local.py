@@ -7,7 +7,6 @@ when its standard input is closed, which happens when this process ends for what
 import argparse
 import contextlib
 import dataclasses
-import importlib.util
 import json
 import os
 import shutil
@@ -34,12 +33,13 @@ from pdj.session import Session
 from pdj.text.status import draw_job
 from pdj.text.terminal import Screen
 
-ROOT = Path(__file__).parents[2]
-NEEDED = ("cryptography", "kubernetes", "yaml", "orjson")
+HOME = Path(__file__).parents[2]
+"""The folder of this project: the checkout, or the wheel's `paddlejob`."""
+IMPORTS = Path(__file__).absolute().parents[__name__.count(".")]
+"""The folder from which Python imports this package."""
 NO_CHECKOUT = (
-    "a cluster on this machine needs a checkout of the project and some packages: in the checkout, "
-    "run pip install --editable '.[localcluster]'; if the wheel is installed, also run pip "
-    "uninstall paddlejob"
+    "this kubectl-pdj has no cluster for this machine in it: install the Python package paddlejob, "
+    "or use a checkout of the project"
 )
 ENDED = "the local cluster has ended by itself"
 END_SECONDS = 60.0
@@ -144,9 +144,8 @@ def _program(text: str) -> tuple[str, str]:
 
 
 def check_installed() -> None:
-    """Raise Problem outside of a checkout, or if a package for local clusters is missing."""
-    is_here = (ROOT / "localcluster").is_dir() and (ROOT / "manifests").is_dir()
-    if not is_here or not all(map(importlib.util.find_spec, NEEDED)):
+    """Raise Problem if the local cluster is not part of this installation."""
+    if not (HOME / "localcluster").is_dir() or not (HOME / "manifests").is_dir():
         raise Problem(NO_CHECKOUT)
 
 
@@ -154,8 +153,8 @@ def check_installed() -> None:
 def run_host(say: Say, order: Raw) -> Iterator[tuple[Host, Raw]]:
     """Run a cluster for the block; yields the host process and its message with the kubeconfig."""
     host = subprocess.Popen(
-        [sys.executable, "-m", "localcluster.commands.host"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        [sys.executable, "-P", "-m", "localcluster.commands.host"],
+        env={**os.environ, "PYTHONPATH": str(IMPORTS)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,  # Ctrl-C must not reach the host: we close its input

@@ -14,7 +14,7 @@ from pdj.session import Session
 from pdj.text.terminal import plain
 
 VERSION_FILE = "version.txt"
-"""The file with the version in the single-file build, which is not an installed package."""
+"""The file with the version in what `release/` builds."""
 FITS = "this tool and the cluster's CRD match"
 UNSEEN = "the fields cannot be compared: the CRD cannot be read"
 
@@ -60,13 +60,13 @@ def _operators(session: Session) -> list[str]:
 
 
 def own_version() -> str:
-    """The version of the package, or the one built into the single file; unknown in a checkout."""
+    """The version of the package, or the one in what was built; unknown in a checkout."""
     try:
         return metadata.version("paddlejob-operator")
     except metadata.PackageNotFoundError:
         pass
     try:
-        return (pkgutil.get_data("pdj", VERSION_FILE) or b"").decode()
+        return (pkgutil.get_data(__package__, VERSION_FILE) or b"").decode()
     except OSError:
         return "unknown (a checkout)"
 

@@ -49,7 +49,7 @@ class _App:
             "namespace": namespace,
             "language": language,
         }
-        page = files("pdj.ui").joinpath("page")
+        page = files(__package__).joinpath("page")
         self._assets = {each.name: each.read_bytes() for each in page.iterdir()}
 
     def build(self) -> Starlette:

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from localcluster.build.environments import CHECKOUT, cache_folder
+from localcluster.build.environments import cache_folder
+from localcluster.machine.project import PROJECT
 from tests.live.debian import missing
 
 NAMESPACES = ("--mount", "--net", "--uts", "--pid")
@@ -61,7 +62,7 @@ def obstacle() -> str:
         return f"a real node needs {', '.join(packages)}: make packages, or put them on PATH"
     if "\toverlay" not in FILE_SYSTEMS.read_text():
         return "a real node needs overlay file systems: modprobe overlay"
-    needed = (CHECKOUT, cache_folder(), Path(sys.prefix))
+    needed = (PROJECT, cache_folder(), Path(sys.prefix))
     return hidden_obstacle(*needed) or cgroups_obstacle() or namespaces_obstacle()
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.build.environments import CHECKOUT
+from localcluster.machine.project import PROJECT
 from tests.live import environments
 from tests.live.lab import Lab
 
 pytestmark = [pytest.mark.cluster, pytest.mark.training]
 
-NOTEBOOK = CHECKOUT / "examples" / "notebooks" / "train.ipynb"
+NOTEBOOK = PROJECT / "examples" / "notebooks" / "train.ipynb"
 RUN = """
 import sys, nbclient, nbformat
 
@@ -36,7 +36,7 @@ def run_cells(python: str, text: str, folder: Path) -> str:
     notebook, done = folder / "train.ipynb", folder / "done.ipynb"
     notebook.write_text(text)
     own = {name: str(folder / name.lower()) for name in FOLDERS}
-    environment = {**os.environ, **own, "PYTHONPATH": str(CHECKOUT)}
+    environment = {**os.environ, **own, "PYTHONPATH": str(PROJECT)}
     command = [python, "-c", RUN, str(notebook), str(done)]
     ran = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from localcluster.build.environments import (
-    CHECKOUT,
     WHEELS,
     Recipe,
     cache_folder,
@@ -20,10 +19,11 @@ from localcluster.build.environments import (
     ensure_packages,
 )
 from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.project import PROJECT
 from localcluster.machine.report import Report
 
-LOCK_3 = CHECKOUT / "requirements" / "examples-3.txt"
-PADDLECLAS = CHECKOUT / "requirements" / "paddleclas.txt"
+LOCK_3 = PROJECT / "requirements" / "examples-3.txt"
+PADDLECLAS = PROJECT / "requirements" / "paddleclas.txt"
 KUBEFLOW = ("kubeflow>=0.5,<0.6",)
 NOTEBOOK = ("nbclient>=0.11,<0.12", "ipykernel>=7.4,<8")
 

@@ -6,11 +6,12 @@ packages need a gigabyte, and minutes to install.
 
 import sys
 
-from localcluster.build.environments import CHECKOUT, ensure_packages, has_packages
+from localcluster.build.environments import ensure_packages, has_packages
 from localcluster.build.training import WITH_SERVERS, training
 from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.project import PROJECT
 
-LOCK = CHECKOUT / "requirements" / "paddlenlp.txt"
+LOCK = PROJECT / "requirements" / "paddlenlp.txt"
 WHY_NOT = "PaddleNLP is not installed: python -m tests.live.paddlenlp"
 
 

@@ -12,16 +12,14 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from localcluster.machine.project import FINDABLE, command
 from localcluster.node.runtime.logs import LogFile, LogPump
 from localcluster.node.runtime.protocol import ContainerSpec, receive, send
-
-CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 class StartFailed(Exception):
@@ -199,10 +197,13 @@ class Runtime:
 
 
 def _start_spawner(channel: socket.socket) -> subprocess.Popen[bytes]:
-    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
-    command = [sys.executable, "-m", "localcluster.node.runtime.spawner", str(channel.fileno())]
+    arguments = command("localcluster.node.runtime.spawner", str(channel.fileno()))
     return subprocess.Popen(
-        command, pass_fds=[channel.fileno()], env=environment, stdin=subprocess.DEVNULL, cwd="/"
+        arguments,
+        pass_fds=[channel.fileno()],
+        env=os.environ | FINDABLE,
+        stdin=subprocess.DEVNULL,
+        cwd="/",
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.build.environments import CHECKOUT
+from localcluster.machine.project import PROJECT
 from tests.e2e.world import command_line
 
 SLEEP = "echo started; sleep 60"
@@ -39,7 +39,7 @@ def test_what_a_kubelet_sets_and_writes_is_not_the_machines():
 
 def test_all_ends_with_the_process_that_has_asked_for_it():
     command = [sys.executable, "-c", RUN]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=CHECKOUT) as run:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=PROJECT) as run:
         assert run.stdout
         assert run.stdout.readline() == b"started\n"
         run.kill()

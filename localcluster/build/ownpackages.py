@@ -1,0 +1,44 @@
+"""The Python that runs a cluster for `kubectl pdj run --local` and for the Python client.
+
+That is the user's, if it has the locked versions of all packages that the cluster and the operator
+need. Otherwise an environment in the user's cache has them, because a user's programs can need
+other versions of the same packages.
+"""
+
+import hashlib
+import platform
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from localcluster.build.environments import WHEELS, Recipe, cache_folder, ensure_installed
+from localcluster.build.requirements import plain_lines
+from localcluster.build.training import own
+from localcluster.machine.project import PROJECT
+from localcluster.machine.report import Report
+
+LOCKS = [PROJECT / "requirements" / name for name in ("operator.txt", "localcluster.txt")]
+PINNED = re.compile(r"([\w.-]+)==(\S+)")
+
+
+def ensure_python(report: Report) -> Path:
+    """A Python with the locked packages, built if needed. Raises LocalClusterError."""
+    lines = [line for lock in LOCKS for line in plain_lines(lock)]
+    if all(map(is_installed, lines)):
+        return Path(sys.executable)
+    mine = own()
+    key = hashlib.sha256(repr([*lines, mine.release, mine.prefix, platform.machine()]).encode())
+    path = cache_folder() / f"localcluster-{key.hexdigest()[:12]}"
+    wanted = [*WHEELS, "--require-hashes", *(f"--requirement={lock}" for lock in LOCKS)]
+    recipe = Recipe("the packages of the local cluster", wanted, python=mine, lines=lines)
+    return ensure_installed(path, recipe, report) / "bin" / "python"
+
+
+def is_installed(line: str) -> bool:
+    """Whether this Python has the package of a line of a lock file, in that version."""
+    pinned = PINNED.match(line)
+    try:
+        return pinned is not None and metadata.version(pinned[1]) == pinned[2]
+    except metadata.PackageNotFoundError:
+        return False
