@@ -75,7 +75,7 @@ def pack_reference(name: str, folder: Path, args: Mapping[str, Any]) -> dict[str
         program = compile(read(file, MAX_BYTES), str(file), "exec", dont_inherit=True)
     except OSError:
         raise NotSendable(f"{name}: there is no {file}") from None
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise NotSendable(f"{name}: {file} is not Python: {error}") from None
     stored = {each.argval for each in dis.get_instructions(program) if each.opname in STORES}
     if function not in stored and ("*",) not in program.co_consts:

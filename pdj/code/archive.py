@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pdj.code.file import open_below
 from pdj.code.ignore import Pattern, is_matched
 from pdj.code.unpack import turns_back
 from pdj.errors import Problem
@@ -18,6 +19,7 @@ MAX_KIB = 900
 MAX_FILE_BYTES = 1 << 20
 MAX_BYTES = 256 << 20
 """Limit of all files together, before packing: more would hardly fit when packed."""
+TOO_MANY = f"more than the {MAX_BYTES >> 20} MiB that are allowed"
 MAX_DEPTH = 100
 """Limit of the folders in a path: more than programs have, and less than Python can recurse."""
 MTIME = 315_532_800
@@ -50,7 +52,7 @@ def pack(
                 raise Problem(f"cannot read {name!r}: {why}") from error
             sizes[name] = len(content)
             if plain.tell() > MAX_BYTES:
-                raise too_large(f"more than the {MAX_BYTES >> 20} MiB that are allowed", sizes)
+                raise too_large(TOO_MANY, sizes)
         for name, content in (more or {}).items():
             if name in sizes:
                 raise Problem(f"the file name {name!r} is reserved: rename the file")
@@ -118,22 +120,12 @@ def _target(folder: Path, path: Path) -> str:
 
 def _read(folder: Path, name: str, before: os.stat_result) -> bytes:
     """The file's content. Raises Problem if somebody changes the file while it is read."""
-    with os.fdopen(_open(folder, name), "rb") as file:
-        content = file.read()
+    if before.st_size > MAX_BYTES:
+        raise too_large(TOO_MANY, {name: before.st_size})
+    with os.fdopen(open_below(folder, name), "rb") as file:
+        content = file.read(before.st_size + 1)
         after = os.fstat(file.fileno())
     marks = [(each.st_ino, each.st_size, each.st_mtime_ns) for each in (before, after)]
     if marks[0] != marks[1] or len(content) != before.st_size:
         raise Problem(f"{name!r} has changed while it was packed: try again")
     return content
-
-
-def _open(folder: Path, name: str) -> int:
-    """Open a file, by no link: somebody can put one in place of a folder while we pack."""
-    at = os.open(folder, os.O_RDONLY)
-    for part in name.split("/"):
-        above = at
-        try:
-            at = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=above)
-        finally:
-            os.close(above)
-    return at

@@ -2,11 +2,12 @@
 
 Whoever made the folder may have written its `.git` too, whose configuration can name commands for
 git to run. So git runs with a new repository of ours: only the index, which has the names of
-tracked files, and the rules of `info/exclude` are copied from `.git`.
+tracked files, and the rules of `info/exclude` are those of `.git`.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -20,6 +21,8 @@ from pdj.errors import Problem
 
 SECONDS = 120.0
 """Far more than git needs. A `.gitignore` that is a pipe hangs it."""
+BOUNDED = 'ulimit -v 1048576 2>&-; exec git -c core.fsmonitor=false -c index.threads=false "$@"'
+"""git with 1 GiB of memory, enough for millions of files. A small index can unpack to far more."""
 
 
 def list_files(folder: Path, say: Callable[[str], None]) -> list[str] | None:
@@ -31,14 +34,14 @@ def list_files(folder: Path, say: Callable[[str], None]) -> list[str] | None:
         root = next((each for each in folders if (each / ".git").exists()), None)
         if root is None:
             return None
+        if not shutil.which("git"):
+            say(f"git cannot be run, so only {folder}/.pdjignore excludes files, not .gitignore")
+            return None
         with tempfile.TemporaryDirectory() as ours:
             where = {"GIT_DIR": ours, "GIT_WORK_TREE": str(root)}
             _make(Path(ours), root / ".git", where)
             words = ("-C", str(folder), "ls-files", "-z", "--exclude-standard", "--deduplicate")
             listed = _git(where, *words, "--cached", "--others")
-    except FileNotFoundError:
-        say(f"git cannot be run, so only {folder}/.pdjignore excludes files, not .gitignore")
-        return None
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         said = getattr(error, "stderr", None) or str(error).encode()
         raise Problem(f"{folder}: git: {os.fsdecode(said)}") from error
@@ -57,13 +60,10 @@ def _make(ours: Path, git: Path, where: dict[str, str]) -> None:
     kind = "sha256" if is_long else "sha1"
     _git(where, "init", "--quiet", "--template=", f"--object-format={kind}")
     (ours / "info").mkdir(exist_ok=True)
-    left = MAX_BYTES
     for file in (own / "index", *own.glob("sharedindex.*"), common / "info" / "exclude"):
         if file.is_file():
-            content = read(file, left)
-            left -= len(content)
             name = "info/exclude" if file.name == "exclude" else file.name
-            (ours / name).write_bytes(content)
+            (ours / name).symlink_to(file)
 
 
 def _read(file: Path) -> str:
@@ -73,7 +73,7 @@ def _read(file: Path) -> str:
 def _git(where: dict[str, str], *words: str) -> bytes:
     # In a git hook, GIT_* variables point to another repository.
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    words = ("git", "-c", "core.fsmonitor=false", *words)
+    words = ("sh", "-c", BOUNDED, "git", *words)
     done = subprocess.run(words, env=own | where, capture_output=True, timeout=SECONDS, check=True)
     return done.stdout
 

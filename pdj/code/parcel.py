@@ -16,7 +16,7 @@ from pdj.code.secret import has_password
 from pdj.errors import Problem, Usage
 
 NAMED = re.compile(
-    r"^[ \t]*(?:-[rc]|--(?:requirement|constraint)(?=[ =]))[ \t=]*[\"']?([^\s\"']+)", re.MULTILINE
+    r"(?<!\S)(?:-[rc]|--(?:requirement|constraint)(?=[ =]))[ \t=]*(?:([\"'])(.+?)\1|([^\s\"']+))"
 )
 """The files that a requirements file names."""
 JOINED = re.compile(r"\0|\\\r?\n")
@@ -64,7 +64,8 @@ class Parcel:
             return Bundle(archive)
         content, place = self._read(archive.sizes)
         file = self.requirements if isinstance(self.requirements, Path) else Path()
-        if has_password(self.index_url) or any(map(has_password, _texts(content, file))):
+        texts = (f"index://{self.index_url}", *_texts(content, file))  # it can lack a scheme
+        if any(map(has_password, texts)):
             raise Problem(f"a URL of the index or of the requirements has a password{INSTEAD}")
         if (len(archive.packed) + len(content)) // KIB > MAX_KIB:
             sizes = {**archive.sizes, "requirements": len(content)}
@@ -79,18 +80,17 @@ class Parcel:
         file = self.requirements
         if not isinstance(file, Path):
             return "".join(f"{each}\n" for each in file or ()).encode(), ""
-        root = self.folder.resolve() if self.folder else None
-        place, real = file.parent.resolve() / file.name, Path(os.path.realpath(file))
-        if root in place.parents and root not in real.parents:
+        root = self.folder.resolve() if self.folder else Path()  # which is in no path
+        real = Path(os.path.realpath(file))
+        above = map(os.path.realpath, Path(os.path.normpath(file.absolute())).parents)
+        inside = str(real.relative_to(root)) if root in real.parents else ""
+        if not inside and str(root) in above:
             raise Problem(f"{file} is a link out of the folder")
         try:
-            content = read(file, MAX_BYTES) if root in place.parents else file.read_bytes()
+            content = read(root, MAX_BYTES, inside) if inside else file.read_bytes()
         except OSError as error:
             text = f"cannot read {file}: {error.strerror}"
             raise Usage(text, "", "packages are a list, requirements=[...]") from error
-        if root is None or root not in real.parents:
-            return content, ""
-        inside = real.relative_to(root).as_posix()
         return content, f"{WORKSPACE}/{inside}" if inside in names else ""
 
 
@@ -102,6 +102,8 @@ def _texts(content: bytes, file: Path) -> Iterator[str]:
             content = read(file, MAX_BYTES) if at else content
             text = JOINED.sub("", content.decode(errors="replace"))
             yield text
-            named = {Path(os.path.normpath(file.parent / name)) for name in NAMED.findall(text)}
+            names = (match[2] or match[3] for match in NAMED.finditer(text))
+            places = (os.path.split(file.parent / name) for name in names)
+            named = {Path(os.path.realpath(folder), name) for folder, name in places}
             waiting += sorted(named - seen)
             seen |= named

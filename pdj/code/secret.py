@@ -57,5 +57,5 @@ def _is_open(scheme: str, rest: str) -> bool:
         return False
     user, _, password = before.partition(":")
     is_name = scheme.lower().endswith("ssh") or user in ("", "git")
-    secret = password or ("" if is_name else user)
+    secret = password.removeprefix("x-oauth-basic") or ("" if is_name else user)
     return bool(secret) and not _VARIABLES.fullmatch(secret)

@@ -2,10 +2,10 @@
 
 import argparse
 import base64
-import gzip
 import io
 import shutil
 import tarfile
+from itertools import accumulate
 from pathlib import Path
 
 from api.objects import Raw, name_of
@@ -21,10 +21,11 @@ from pdj.gather.jobs import get_job
 from pdj.session import Session
 from pdj.text.terminal import plain
 
-MAX_HEADER_BYTES = 4 * KIB
-"""Of a name that is too long for its own header: Linux allows no longer paths."""
+MAX_NAME_BYTES = 4 * KIB
+"""Of a name that is too long for a header: Linux allows no longer paths."""
 MAX_FOLDERS = 5 * MAX_FILES
-KINDS = (tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+NAMES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+KINDS = (tarfile.REGTYPE, tarfile.SYMTYPE, *NAMES)
 """What `archive` writes: files, links, and names that are too long for a header."""
 
 
@@ -91,23 +92,15 @@ def describe(config_map: Raw) -> list[str]:
     return [plain(line) for line in lines]
 
 
-class _Sips(gzip.GzipFile):
-    """Refuses large reads, because tarfile reads a name as long as the archive's header says."""
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Raises TarError if more than MAX_HEADER_BYTES are requested."""
-        if size is None or not 0 <= size <= MAX_HEADER_BYTES:
-            raise tarfile.TarError(f"a header of more than {MAX_HEADER_BYTES // KIB} KiB")
-        return super().read(size)
-
-
 class _Entry(tarfile.TarInfo):
     """Refuses kinds of entries that we do not write: parsing some takes far more than they hold."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "_Entry":
-        """Raises TarError for such a kind."""
+        """Raises TarError for such a kind, and for a long name: tarfile reads it at once."""
         entry = super().frombuf(buf, encoding, errors)
+        if entry.type in NAMES and entry.size > MAX_NAME_BYTES:
+            raise tarfile.TarError(f"a header of more than {MAX_NAME_BYTES // KIB} KiB")
         if entry.type not in KINDS or entry.size < 0:
             raise tarfile.TarError(f"{entry.name!r} is neither a file nor a link")
         return entry
@@ -121,8 +114,8 @@ def _members(config_map: Raw, files: dict[str, bytes]) -> list[tarfile.TarInfo]:
     folders: set[str] = set()
     size, of = 0, f"the code in {name_of(config_map)}"
     try:
-        plain = _Sips(fileobj=io.BytesIO(files[ARCHIVE]))
-        with tarfile.open(fileobj=plain, mode="r:", tarinfo=_Entry) as archive:
+        packed = io.BytesIO(files[ARCHIVE])
+        with tarfile.open(fileobj=packed, mode="r:gz", tarinfo=_Entry) as archive:
             for member in archive:
                 members.append(member)
                 size += member.size
@@ -130,7 +123,7 @@ def _members(config_map: Raw, files: dict[str, bytes]) -> list[tarfile.TarInfo]:
                     raise Problem(f"{of} has more than {MAX_FILES} files")
                 if size > MAX_BYTES:
                     raise Problem(f"{of} unpacks to more than {MAX_BYTES >> 20} MiB")
-                _add_folders(folders, member.name)
+                folders.update(accumulate(member.name.split("/")[:-1], "{}/{}".format))
                 if len(folders) > MAX_FOLDERS or member.name.count("/") > MAX_DEPTH:
                     raise Problem(f"{of} has too many folders")
     except Problem:
@@ -138,11 +131,6 @@ def _members(config_map: Raw, files: dict[str, bytes]) -> list[tarfile.TarInfo]:
     except Exception as error:
         raise Problem(f"{of} is damaged: {error}") from error
     return members
-
-
-def _add_folders(folders: set[str], name: str) -> None:
-    while (name := name.rpartition("/")[0]) and name not in folders:
-        folders.add(name)
 
 
 def _files(config_map: Raw) -> dict[str, bytes]:

@@ -232,6 +232,8 @@ def test_a_function_of_a_folder_is_called_as_it_is(tmp_path):
         ("fit:many", "many, line 5: is async or a generator"),
         ("fit:", "is not module:function"),
         ("broken:main", "is not Python"),
+        ("deep:main", "is not Python"),
+        ("long:main", "is not Python"),
     ],
 )
 def test_a_reference_that_leads_nowhere_is_refused(name, said, tmp_path):
@@ -239,6 +241,8 @@ def test_a_reference_that_leads_nowhere_is_refused(name, said, tmp_path):
         "def main(n):\n    pass\nasync def later():\n    pass\ndef many():\n    yield\n"
     )
     (tmp_path / "broken.py").write_text("def main(\n")
+    (tmp_path / "deep.py").write_text("-" * 200_000 + "1")
+    (tmp_path / "long.py").write_text("1" + "+1" * 200_000)
     with pytest.raises(NotSendable, match=said) as caught:
         pack_reference(name, tmp_path, {})
     assert len(str(caught.value).splitlines()) == 1

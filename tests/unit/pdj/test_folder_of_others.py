@@ -5,8 +5,10 @@ import shutil
 import stat
 import struct
 import subprocess
+import sys
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -359,14 +361,60 @@ def test_a_file_is_read_no_further_than_it_may_be_long(tmp_path):
             read(path, most)
 
 
-def test_an_index_in_many_pieces_is_bounded_as_a_whole(tmp_path, monkeypatch):
-    folder = a_repository(tmp_path)
-    for at in range(4):
-        (folder / f".git/sharedindex.{at}").write_bytes(bytes(6000))
-    assert "train.py" in find_files(folder, print)
-    monkeypatch.setattr("pdj.code.git.MAX_BYTES", 20_000)
-    with pytest.raises(Problem, match="at most"):
+def rules_of(size: int) -> Evil:
+    def change(folder: Path, name: str) -> None:
+        with (folder / name).open("wb") as file:
+            file.truncate(size)
+
+    return change
+
+
+def names_in_each_other(folder: Path, name: str) -> None:
+    """An index of version 4: each name is 5 bytes here and 3.9 KiB in memory."""
+    begin, above = struct.pack(">4sII", b"DIRC", 4, 300_000), "d/" * 1950
+    entry = bytes(24) + struct.pack(">I", 0o100644) + bytes(32) + struct.pack(">H", 0xFFF)
+    names = (f"{at:06}\0".encode() for at in range(300_000))
+    pieces = [entry, b"\0", above.encode(), next(names), *(entry + b"\6" + each for each in names)]
+    (folder / name).write_bytes(begin + b"".join(pieces) + bytes(20))
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (rules_of(3 << 30), ".gitignore"),
+        (rules_of(3 << 30), "lib/.gitignore"),
+        (rules_of(3 << 30), ".git/info/exclude"),
+        (rules_of(2 << 40), ".git/index"),
+        (names_in_each_other, ".git/index"),
+    ],
+)
+def test_git_takes_no_more_memory_than_it_needs(change, name, tmp_path):
+    folder = a_repository(tmp_path / "in")
+    (folder / ".git/info").mkdir(exist_ok=True)
+    change(folder, name)
+    words = "from sys import argv; from pathlib import Path; from resource import *\n"
+    words += "from pdj.code.folder import find_files; from pdj.errors import Problem\n"
+    words += "try: find_files(Path(argv[1]), print)\nexcept Problem as refused: print(refused)\n"
+    words += "print(getrusage(RUSAGE_CHILDREN).ru_maxrss, getrusage(RUSAGE_SELF).ru_maxrss)"
+    command = [sys.executable, "-c", words, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    said, peaks = done.stdout.splitlines()[0], done.stdout.splitlines()[-1]
+    assert f"{folder}: git: " in said
+    assert max(map(int, peaks.split())) < 1100 << 10
+
+
+def test_what_is_gone_meanwhile_does_not_turn_the_rules_off(tmp_path, monkeypatch):
+    folder = a_repository(tmp_path / "in")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with pytest.raises(Problem, match="No such file"):
         find_files(folder, print)
+
+
+def test_a_file_larger_than_memory_is_refused_unread(tmp_path):
+    folder = write(tmp_path / "in", "train.py")
+    rules_of(2 << 40)(folder, "model.bin")
+    with pytest.raises(Problem, match=r"more than the 256 MiB .*; the largest: model.bin"):
+        Parcel(folder, include=["*.bin"]).pack()
 
 
 def test_the_users_own_format_of_a_repository_is_not_taken(tmp_path, monkeypatch):
@@ -500,13 +548,13 @@ PASSWORDS = (
     "a @ https://u:p@ss@h/x.whl", "https://TOKEN:@h/", "https://me:pa/ss@h/", "https://me:12#x@h",
     "https://h/simple?private_token=x", "git+ssh://git:pw@h/x", "https://u@corp.com:pw@h/s",
     "https://${USER}:pw@h", "https://me:${A}x@h", "https://u%3Apw@h", "https://h/simple?pwd=x",
-    "https://h/x?X-Amz-Signature=1", "https://u:p@[::1]/x",
+    "https://h/x?X-Amz-Signature=1", "https://u:p@[::1]/x", "https://tok:x-oauth-basic@h",
 )  # fmt: skip
 NONE = (
     "https://h/s", "git+ssh://git@h/a/b.git@v1", "git+https://h/a/b@v1", "git+https://h:8443/a@v1",
     "https://${U}:${P}@h/", "https://me:$(PIP_P)@h/", "https://${T}@h", "https://[::1]:80/a@b",
     "git+https://git@h/x", "a==1 # me@corp.com", "https://h/x.whl#sha256=abc&egg=b", "git@h:a/b",
-    "https://h/s?token=${T}", "ssh://h:22/x@y", "https://h/x?design=blue",
+    "https://${T}:x-oauth-basic@h", "https://h/s?token=${T}", "ssh://h:22/x@y", "https://h/x?design=blue",
 )  # fmt: skip
 OPTIONS = ("{}", "--index-url {}", "--extra-index-url={}", "-f {}", "-i {}", "# {}")
 
@@ -514,7 +562,11 @@ OPTIONS = ("{}", "--index-url {}", "--extra-index-url={}", "-f {}", "-i {}", "# 
 def a_parcel(folder: Path, requirements: str, index: str = "", more: str = "") -> Parcel:
     write(folder, "train.py", "more/deep.txt", "more/r.txt")
     (folder / "r.txt").write_text(requirements)
-    (folder / "more/deep.txt").write_text(f"-c r.txt\n{more}\n")
+    for name in ("deep.txt", "with blanks"):
+        (folder / "more" / name).write_text(f"-c r.txt\n{more}\n")
+    (folder / "more/in").mkdir(exist_ok=True)
+    with suppress(FileExistsError):
+        (folder / "way").symlink_to("more/in")
     return Parcel(folder, folder / "r.txt", index)
 
 
@@ -528,6 +580,8 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(url, option, tmp_path):
         a_parcel(tmp_path, "a", url),
         a_parcel(tmp_path, "a\n-r more/deep.txt\n", more=option.format(url)),
         a_parcel(tmp_path, "-r \\\n 'more/deep.txt'\n", more=option.format(url)),
+        a_parcel(tmp_path, "a --pre -r 'more/with blanks'\n", more=option.format(url)),
+        a_parcel(tmp_path, "-r way/../deep.txt\n", more=option.format(url)),
         Parcel(tmp_path, [option.format(url)]),
     ):
         with pytest.raises(Problem, match="has a password") as refused:
@@ -541,6 +595,46 @@ def test_a_url_without_a_password_is_sent(url, tmp_path):
         assert a_parcel(tmp_path, option.format(url), more=url).pack()
     if url.startswith("https"):
         assert a_parcel(tmp_path, "-r more/deep.txt", url, url).pack()
+
+
+def test_an_index_without_a_scheme_has_its_password_too(tmp_path):
+    with pytest.raises(Problem, match="has a password"):
+        a_parcel(tmp_path, "a", "u:p@h/simple").pack()
+
+
+def test_requirements_that_name_each_other_without_end_are_read_once(tmp_path):
+    (tmp_path / "a").symlink_to(".")
+    (tmp_path / "b").symlink_to(".")
+    assert a_parcel(tmp_path, "-r a/r.txt\n-r b/r.txt\n").pack()
+
+
+def test_a_linked_folder_is_no_way_out_for_requirements(tmp_path, monkeypatch):
+    folder = write(tmp_path / "in", "train.py", "lib/r.txt")
+    write(tmp_path, "mine/r.txt")
+    (folder / "out").symlink_to("../mine")
+    (folder / ".pdjignore").write_text("out\n")
+    monkeypatch.chdir(folder)
+    for file in (folder / "out/r.txt", Path("out/r.txt"), folder / "lib/../out/r.txt"):
+        with pytest.raises(Problem, match="is a link out of the folder"):
+            Parcel(folder, file).pack()
+    (tmp_path / "linked").symlink_to("in/lib")
+    for file in (Path("../mine/r.txt"), tmp_path / "linked/r.txt"):
+        assert Parcel(folder, file).pack()
+
+
+def test_requirements_that_become_a_link_meanwhile_are_not_read(tmp_path, monkeypatch):
+    folder = write(tmp_path / "in", "train.py", "r.txt")
+    write(tmp_path, "mine")
+
+    def late(path: Path, most: int, name: str = "") -> bytes:
+        if name:
+            (folder / name).unlink()
+            (folder / name).symlink_to("../mine")
+        return read(path, most, name)
+
+    monkeypatch.setattr("pdj.code.parcel.read", late)
+    with pytest.raises(Problem, match="cannot read"):
+        Parcel(folder, folder / "r.txt").pack()
 
 
 def test_requirements_are_no_way_out_of_the_folder(tmp_path):
