@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -305,7 +306,9 @@ class Manager:
             record=self._recorder.record,
             pace=Batches(AT_ONCE, AT_ONCE / options.progress_reads, base.clock),
             is_backlogged=self._queue.is_backlogged,
-            backlog_pace=TokenBucket(BACKLOG_SHARE * options.progress_reads, 1, base.clock),
+            backlog_pace=lru_cache(10_000)(
+                lambda _: TokenBucket(BACKLOG_SHARE * options.progress_reads, 1, base.clock)
+            ),
             complaints=TokenBucket(LOG_RATE, 1, base.clock),
             clock=base.clock,
             log=base.log,

@@ -43,7 +43,7 @@ PERIOD_SECONDS = 30.0
 SCAN_SECONDS = 2.0
 """How often the list of running jobs is updated."""
 BACKLOG_SHARE = 0.2
-"""The share of the reads for namespaces whose jobs wait for a worker."""
+"""The share of the reads for a namespace whose jobs wait for a worker."""
 MAX_TAILS = 16
 MAX_JOB_BYTES = 128 << 10
 """The logs of larger jobs are not read: a read unpacks the job, to thirty times its size."""
@@ -73,7 +73,7 @@ class LogReader:
 
     `queue` contains the running jobs; after a read, a job is added again with a delay. `add` gives
     a job a pass, `record` sends an Event about it. `pace` limits all reads, `backlog_pace` also
-    those in namespaces whose jobs wait for a worker, and `complaints` the lines that are logged.
+    those in a namespace whose jobs wait for a worker, and `complaints` the lines that are logged.
     """
 
     client: Client
@@ -83,7 +83,7 @@ class LogReader:
     record: Callable[[Raw, EmitEvent], None]
     pace: Batches
     is_backlogged: Callable[[str], bool]
-    backlog_pace: TokenBucket
+    backlog_pace: Callable[[str], TokenBucket]
     complaints: TokenBucket
     clock: Clock
     log: Log
@@ -134,7 +134,7 @@ class LogReader:
                 return None
         if (rest := self._paused_until - self.clock.monotonic()) > 0:
             return rest
-        if self.is_backlogged(key.namespace) and not self.backlog_pace.try_take():
+        if self.is_backlogged(key.namespace) and not self.backlog_pace(key.namespace).try_take():
             return SCAN_SECONDS
         try:
             target = self._find(key)

@@ -1,5 +1,6 @@
 """Whose log is read when, and what comes of logs that cannot be read."""
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -60,7 +61,7 @@ class Cluster:
             record=self._record,
             pace=Batches(AT_ONCE, AT_ONCE / RATE, clock),
             is_backlogged=self.backlogged.__contains__,
-            backlog_pace=TokenBucket(BACKLOG_SHARE * RATE, 1, clock),
+            backlog_pace=functools.cache(lambda _: TokenBucket(BACKLOG_SHARE * RATE, 1, clock)),
             complaints=TokenBucket(LOG_RATE, 1, clock),
             clock=clock,
             log=log,
@@ -161,6 +162,8 @@ def test_namespaces_take_turns_and_jobs_that_start_go_before_logs_of_theirs(clus
     assert names.count("small") == 2
     cluster.backlogged.add("big")
     assert 3 <= len(cluster.run(20)) - 1 <= 20 * RATE * BACKLOG_SHARE + 1
+    cluster.backlogged.add("small")
+    assert cluster.run(2 * PERIOD_SECONDS + 5).count("small") == 2
     cluster.backlogged.clear()
     assert len(cluster.run(20)) >= 18 * RATE
 
