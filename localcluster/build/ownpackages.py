@@ -23,16 +23,23 @@ PINNED = re.compile(r"([\w.-]+)==(\S+)")
 
 
 def ensure_python(report: Report) -> Path:
-    """A Python with the locked packages, built if needed. Raises LocalClusterError."""
-    lines = [line for lock in LOCKS for line in plain_lines(lock)]
-    if all(map(is_installed, lines)):
-        return Path(sys.executable)
-    mine = own()
+    """A Python with the locked packages. Raises LocalClusterError."""
+    return Path(sys.executable) if all(map(is_installed, locked())) else ensure_apart(report)
+
+
+def ensure_apart(report: Report) -> Path:
+    """The Python of an environment of its own, built if needed. Raises LocalClusterError."""
+    mine, lines = own(), locked()
     key = hashlib.sha256(repr([*lines, mine.release, mine.prefix, platform.machine()]).encode())
     path = cache_folder() / f"localcluster-{key.hexdigest()[:12]}"
     wanted = [*WHEELS, "--require-hashes", *(f"--requirement={lock}" for lock in LOCKS)]
     recipe = Recipe("the packages of the local cluster", wanted, python=mine, lines=lines)
     return ensure_installed(path, recipe, report) / "bin" / "python"
+
+
+def locked() -> list[str]:
+    """The packages with their versions and hashes, one a line."""
+    return [line for lock in LOCKS for line in plain_lines(lock)]
 
 
 def is_installed(line: str) -> bool:

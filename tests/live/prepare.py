@@ -10,6 +10,7 @@ from benchmarks import simulator
 from localcluster.build.binaries import ensure_binaries
 from localcluster.build.environments import ensure_environment
 from localcluster.build.gobuild import ensure_built
+from localcluster.build.ownpackages import ensure_apart
 from localcluster.machine.disk import explain
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import tell
@@ -21,6 +22,7 @@ def main() -> str | None:
     """Make what is missing; what went wrong."""
     try:
         together(ensure_binaries, lambda: ensure_environment("examples"))
+        ensure_apart(tell)
         ownprogram.install_packages()
         ensure_built(simulator.PINS)
         for name in gochecks.PROGRAMS:

@@ -1,7 +1,36 @@
-"""A package for pip that is not on any index."""
+"""Wheels, and environments with the one of this project."""
 
+import subprocess
+import sys
+import venv
 import zipfile
 from pathlib import Path
+
+import yaml
+
+from release.build import ROOT
+
+OURS = {each.parent.name for each in ROOT.glob("*/__init__.py")} | {"examples"}
+"""The packages at the top of a checkout."""
+HOSTILE = "raise SystemExit(f'{__name__} is the user\\'s own')"
+
+
+def install_wheel(wheel: Path, folder: Path) -> Path:
+    """The Python of a new environment with this wheel, and PyYAML of this one."""
+    venv.create(folder, with_pip=False)  # to install that takes longer than all else here
+    program = folder / "bin" / "python"
+    words = ["install", "--quiet", "--no-index", "--no-deps", str(wheel)]
+    subprocess.run([sys.executable, "-m", "pip", "--python", program, *words], check=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "yaml").symlink_to(Path(yaml.__file__).parent)
+    return program
+
+
+def take_our_names(folder: Path) -> Path:
+    """Put a user's own modules there, which are called like our packages; but one is ours alone."""
+    for name in OURS - {"paddlejob"}:
+        (folder / f"{name}.py").write_text(HOSTILE)
+    return folder
 
 
 def write_wheel(folder: Path, name: str = "demo", version: str = "1", needs: str = "") -> Path:

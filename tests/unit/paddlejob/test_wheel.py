@@ -7,7 +7,6 @@ import ast
 import re
 import subprocess
 import sys
-import venv
 import zipfile
 from collections.abc import Iterator
 from itertools import pairwise
@@ -18,12 +17,11 @@ import yaml
 
 from release.build import ROOT, project_version
 from release.wheel import build
+from tests.live.wheel import OURS, install_wheel, take_our_names
 
-OURS = {each.parent.name for each in ROOT.glob("*/__init__.py")} | {"examples", "benchmarks"}
 NAME = "|".join(OURS - {"paddlejob"})
 IMPORT = re.compile(rf"^\s*(from|import) ({NAME})\b", re.MULTILINE)
 """An import in a program that is a string."""
-HOSTILE = "raise SystemExit(f'{__name__} is the user\\'s own')"
 PROGRAM = """
 import paddlejob, pathlib, sys
 from paddlejob import Client, NotSendable
@@ -54,23 +52,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel, and PyYAML of this one."""
-    folder = tmp_path_factory.mktemp("environment")
-    venv.create(folder, with_pip=False)  # to install that takes longer than all else here
-    program = folder / "bin" / "python"
-    words = ["install", "--quiet", "--no-index", "--no-deps", str(wheel)]
-    subprocess.run([sys.executable, "-m", "pip", "--python", program, *words], check=True)
-    (packages,) = folder.glob("lib/python*/site-packages")
-    (packages / "yaml").symlink_to(Path(yaml.__file__).parent)
-    return program
+    """An environment with the wheel."""
+    return install_wheel(wheel, tmp_path_factory.mktemp("environment"))
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A user's folder, in which every one of our names but one is taken."""
-    for name in OURS - {"paddlejob"}:
-        (tmp_path / f"{name}.py").write_text(HOSTILE)
-    return tmp_path
+    return take_our_names(tmp_path)
 
 
 def run(*words: object, cwd: Path, **env: str) -> str:
