@@ -45,6 +45,7 @@ from reconcile.model.hold import Hold, Stop, count, earliest
 from reconcile.model.move import Move
 from reconcile.model.plan import EmitEvent, Observed, Outcome, Plan, Settings
 from reconcile.model.view import View, build_view
+from reconcile.model.workload import has_quota
 from reconcile.status.kstatus import with_kstatus
 from reconcile.status.placement import await_start
 from reconcile.status.summary import FIRST_STATUS_SECONDS, summarize, tell_in_others
@@ -210,7 +211,7 @@ def _tend(view: View) -> Plan:
 
 def _tend_ended(view: View) -> Plan:
     left, patches = seconds_to_ttl(view), wanted_patches(view)
-    goes = is_time_up(view) and not patches
+    goes = is_time_up(view) and not (patches or has_quota(view.workload))
     if view.is_inherited or (goes and not view.holds):
         # Another operator that has ended the job has cleaned up, too; its status stays.
         return Plan(delete_job=goes, requeue_after=left)

@@ -3,8 +3,10 @@
 from api.constants import LABEL_ATTEMPT, CleanPodPolicy, Condition, Phase
 from api.objects import labels_of, name_of
 from reconcile.attempt.adoption import take_over
+from reconcile.attempt.deadlines import is_time_up
 from reconcile.attempt.elastic import is_recorded
 from reconcile.build.gang import find_gang
+from reconcile.build.workload import is_queued
 from reconcile.model.plan import Delete, deletes_of
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
@@ -62,14 +64,20 @@ def _cleanup_deletes(view: View) -> tuple[Delete, ...]:
 def _pods_to_go(view: View) -> list[PodView]:
     if _cleans_all(view):
         return list(view.all_pods)
-    policy = view.clean_pod_policy
-    if view.job.status.phase == Phase.FAILED and policy is not CleanPodPolicy.NEVER:
-        return [pod for pod in view.all_pods if not has_ended(pod)]
+    has_failed, policy = view.job.status.phase == Phase.FAILED, view.clean_pod_policy
+    stops = has_failed and policy is not CleanPodPolicy.NEVER
+    stops |= view.observed.workloads_served and is_queued(view)  # its quota was taken back
     # Pods of other attempts always go. An operator that died, or whose cache lagged, left them.
-    return [pod for pod in view.all_pods if pod.attempt != view.attempt]
+    return [
+        pod
+        for pod in view.all_pods
+        if pod.attempt != view.attempt or (stops and not has_ended(pod))
+    ]
 
 
 def _cleans_all(view: View) -> bool:
+    if is_time_up(view):
+        return True  # the job goes when its pods have gone and their quota is given back
     failed = view.job.status.phase == Phase.FAILED
     return view.clean_pod_policy in (CLEANED_WHEN_FAILED if failed else CLEANED_WHEN_COMPLETED)
 

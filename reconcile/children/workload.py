@@ -5,9 +5,16 @@ controller clears the admission. Conditions also report the job's end and readin
 replaces the whole list of conditions, so it applies only to the version that was seen.
 """
 
-from api.constants import ANNOTATION_SUSPENDED, LABEL_QUEUE, MULTIKUEUE, Condition, Phase, Role
-from api.objects import Raw, controller_of, format_time, name_of, parse_time
-from reconcile.attempt.deadlines import is_time_up
+from api.constants import (
+    ANNOTATION_SUSPENDED,
+    LABEL_JOB_NAME,
+    LABEL_QUEUE,
+    MULTIKUEUE,
+    Condition,
+    Phase,
+    Role,
+)
+from api.objects import Raw, controller_of, format_time, labels_of, name_of, parse_time
 from reconcile.build.workload import build_adoption, build_workload, is_of_job, is_stale, uses_kueue
 from reconcile.children.cleanup import has_ended
 from reconcile.model.plan import Create, Delete, ObjectReference, Patch, Plan, deletes_of
@@ -71,6 +78,8 @@ def workload_patches(view: View) -> tuple[Patch, ...]:
         prebuilt = view.observed.unwatched_objects.get((WORKLOAD, view.job.prebuilt))
         if not prebuilt or controller_of(prebuilt) or not is_of_job(view, prebuilt):
             return ()
+        if labels_of(prebuilt).get(LABEL_JOB_NAME) != view.job.name:
+            return ()  # pods of its job, with names of their own, perhaps still use its quota
         return (Patch(ObjectReference.of(prebuilt), build_adoption(view)),)
     spec = _spec_patch(view, workload)
     return (*spec, *_status_patch(view, workload, *_live_status(view, workload)))
@@ -86,14 +95,10 @@ def tend_delegated(view: View) -> Plan:
 
 
 def finish_patches(view: View) -> tuple[Patch, ...]:
-    """Report the end of a job when no pod runs any more, or when they are to go with the job.
-
-    This frees its quota.
-    """
+    """Report the end of a job when no pod runs any more. This frees its quota."""
     workload = view.workload
     is_over = is_set(workload, "Finished") or not view.settings.kueue
-    is_early = not (is_time_up(view) or all(has_ended(pod) for pod in view.all_pods))
-    if workload is None or is_over or is_early:
+    if workload is None or is_over or not all(has_ended(pod) for pod in view.all_pods):
         return ()
     is_well = view.job.status.phase == Phase.COMPLETED
     condition = view.job.status.condition(Condition.COMPLETED if is_well else Condition.FAILED)
@@ -136,7 +141,9 @@ def _live_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]:
 
 def _running_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]:
     fields: Raw = {}
-    done = len(view.completed.get(Role.WORKER, ()))
+    workers = (pod for pod in view.all_pods if pod.role is Role.WORKER)
+    still_run = {pod.index for pod in workers if not has_ended(pod)}
+    done = len(view.completed.get(Role.WORKER, frozenset()) - still_run)
     told = {each["name"]: each["count"] for each in _status(workload).get("reclaimablePods") or ()}
     if done > told.get(str(Role.WORKER), 0):
         fields["reclaimablePods"] = [{"name": str(Role.WORKER), "count": done}]

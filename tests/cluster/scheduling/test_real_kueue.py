@@ -162,6 +162,25 @@ def test_worker_that_has_ended_gives_its_quota_to_others(lab: Lab) -> None:
     assert [p["count"] for p in workload(lab, "long")["status"]["reclaimablePods"]] == [1]
 
 
+def test_containers_that_outlive_their_trainers_keep_their_quota(lab: Lab) -> None:
+    submit(lab, flavor(), *queue(lab, "beside", 2))
+    template = shell("true", resources={"requests": {"cpu": "1"}})
+    template["spec"]["containers"].append(
+        shell(SLOW_TO_STOP, name="beside")["spec"]["containers"][0]
+    )
+    job = queued("long", "beside", template=template, cleanPodPolicy="Never")
+    job["metadata"]["finalizers"] = ["example.com/stays"]
+    submit(lab, job)
+    lab.wait_completed("long")
+    submit(lab, queued("short", "beside", 1))
+    lab.wait(is_queued(lab, "short"), "the quota is used")
+    assert used_cpus(lab, "beside") == "2"
+    patch(lab, "pdj", "long", ttlSecondsAfterFinished=0)
+    lab.wait_phase("short", "Running")
+    assert not lab.pods("long")
+    lab.kubectl("patch", "pdj", "long", "--type=merge", '--patch={"metadata":{"finalizers":[]}}')
+
+
 def test_rank_by_rank_in_one_rack(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Two nodes in each of four racks; four pods of one rack, neighbours on one node."""
     PINS.binaries_folder()

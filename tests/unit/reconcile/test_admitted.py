@@ -271,6 +271,42 @@ def test_naming_another_workload_frees_no_quota_that_pods_use(world, kueue, name
     assert kueue_has(world, uid) == (named == NAME) == bool(world.names("Pod"))
 
 
+@pytest.mark.parametrize("loss", ["evicted", "deleted"])
+def test_pods_that_outlive_their_job_stop_when_its_quota_is_taken(world, kueue, loss):
+    run(world, kueue, a_queued_job().with_spec(cleanPodPolicy="Never"))
+    world.kubelet.see_end("train-worker-0", 1)
+    assert (world.phase(), len(world.names("Pod")), kueue.holds_quota) == ("Failed", 3, True)
+    if loss == "evicted":
+        kueue.evict()
+    else:
+        world.remove(WORKLOAD, NAME)
+    world.kubelet.let_go()
+    assert world.names("Pod") == ["train-worker-0"], "one that has ended uses none"
+    assert loss == "deleted" or kueue.condition("Finished") == "True"
+
+
+def test_pods_that_outlive_their_job_run_on_while_no_workloads_are_served(world, kueue):
+    run(world, kueue, a_queued_job().with_spec(cleanPodPolicy="Never"))
+    world.kubelet.see_end("train-worker-0", 1)
+    world.workloads_served = False
+    world.remove(WORKLOAD, NAME)
+    world.kubelet.let_go()
+    assert len(world.names("Pod")) == 3
+
+
+def test_workload_that_another_job_left_behind_is_not_taken(world, kueue):
+    """As with kubectl delete --cascade=orphan: its pods run on, and use the quota."""
+    run(world, kueue, a_queued_job())
+    world.forget("PaddleJob", "train")
+    for kind in ("Pod", "ConfigMap", WORKLOAD):
+        for name in world.names(kind):
+            world.change(kind, name, lambda each: each["metadata"].pop("ownerReferences"))
+    other = a_job("other", "ffff0000-uid").with_ps(1).with_workers(2)
+    world.submit(other.with_metadata(labels=dict(LABELS), annotations={PREBUILT: NAME}))
+    world.settle("other")
+    assert [name for name in world.names("Pod") if name.startswith("other")] == []
+
+
 def test_reservation_whose_admission_is_not_known_is_kept(world, kueue):
     """The cache drops an admission that is too large; made anew, it would be as large again."""
     world.begin(a_queued_job())

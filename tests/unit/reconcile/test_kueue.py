@@ -331,6 +331,29 @@ def test_end_is_reported_once_no_pod_runs(world, kueue):
     assert kueue.condition("Finished") == "True"
 
 
+def test_pod_gives_its_quota_back_when_its_last_container_ends(world, kueue):
+    """A container beside the trainer that runs on uses the quota, too."""
+    run(world, kueue, a_queued_job())
+    world.kubelet.end("train-worker-0", 0)
+    world.change("Pod", "train-worker-0", lambda pod: pod["status"].update(phase="Running"))
+    world.settle()
+    assert world.status()["worker"]["succeeded"] == 1
+    assert "reclaimablePods" not in kueue.workload["status"]
+    world.change("Pod", "train-worker-0", lambda pod: pod["status"].update(phase="Succeeded"))
+    world.settle()
+    assert kueue.workload["status"]["reclaimablePods"] == [{"name": "worker", "count": 1}]
+
+
+def test_worker_that_is_done_and_no_longer_wanted_uses_quota_until_it_stops(world, kueue):
+    job = a_job().with_elastic_workers(3, 1, 3).with_metadata(labels=dict(LABELS))
+    run(world, kueue, job)
+    world.kubelet.end("train-worker-2", 0)
+    world.change("Pod", "train-worker-2", lambda pod: pod["status"].update(phase="Running"))
+    world.settle()
+    world.amend(worker=world.job()["spec"]["worker"] | {"replicas": 2})
+    assert "reclaimablePods" not in kueue.workload["status"]
+
+
 def test_gang_restart_keeps_its_workload(world, kueue):
     run(world, kueue, a_queued_job().with_spec(backoffLimit=3))
     uid = kueue.workload["metadata"]["uid"]

@@ -146,13 +146,17 @@ def test_job_that_cannot_be_deleted_says_so(world: World) -> None:
 @pytest.mark.parametrize("policy", ["Never", "OnCompletion"])
 @pytest.mark.parametrize("ttl", [0, 1])
 def test_workload_is_finished_before_its_job_goes(world: World, ttl: int, policy: str) -> None:
-    """Servers that run on go with the job; so does a pod that takes its grace period."""
+    """Its quota stays until no pod runs any more, and the job until its quota is given back."""
     job = a_queued_job().with_ps(1).with_spec(ttlSecondsAfterFinished=ttl, cleanPodPolicy=policy)
     world.begin(job)
     Kueue(world).admit()
     world.run()
     world.kubelet.see_end("train-worker-0", 0)
     world.after(ttl)
+    kueue = Kueue(world)
+    assert "train-ps-0" in world.names("Pod"), "it takes its grace period"
+    assert (kueue.holds_quota, kueue.condition("Finished")) == (True, "")
+    world.kubelet.let_go()
     assert world.names("PaddleJob") == []
     *_, last = (c.obj for c in world.changes if c.place[0] == WORKLOAD and c.obj is not None)
     assert condition_named(last, "Finished")["status"] == "True"
