@@ -69,9 +69,8 @@ def _walk(folder: Path, below: str, patterns: list[Pattern], enters_all: bool) -
     for entry in entries:
         name = f"{below}{entry.name}"
         is_folder = entry.is_dir(follow_symlinks=False)
-        if not is_folder or (is_secret(f"{name}/") and not enters_all):
+        is_refused = name.count("/") > MAX_DEPTH or (is_secret(f"{name}/") and not enters_all)
+        if not is_folder or is_refused:
             yield name
-        elif name.count("/") > MAX_DEPTH:
-            yield name  # which is refused
         elif not is_matched(patterns, name, is_folder=True):
             yield from _walk(folder, f"{name}/", patterns, enters_all)

@@ -43,8 +43,9 @@ def list_files(folder: Path, say: Callable[[str], None]) -> list[str] | None:
             words = ("-C", str(folder), "ls-files", "-z", "--exclude-standard", "--deduplicate")
             listed = _git(where, *words, "--cached", "--others")
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        said = getattr(error, "stderr", None) or str(error).encode()
-        raise Problem(f"{folder}: git: {os.fsdecode(said)}") from error
+        said = os.fsdecode(getattr(error, "stderr", None) or b"")
+        why = said or getattr(error, "strerror", None) or error  # its file's name can be a secret
+        raise Problem(f"{folder}: git: {why}") from error
     names = (os.fsdecode(name) for name in listed.split(b"\0"))
     real = cache(os.path.realpath)
     return [name for name in names if _is_there(folders[0], name, real)]

@@ -112,7 +112,7 @@ def _members(config_map: Raw, files: dict[str, bytes]) -> list[tarfile.TarInfo]:
     """
     members: list[tarfile.TarInfo] = []
     folders: set[str] = set()
-    size, of = 0, f"the code in {name_of(config_map)}"
+    size = 0
     try:
         packed = io.BytesIO(files[ARCHIVE])
         with tarfile.open(fileobj=packed, mode="r:gz", tarinfo=_Entry) as archive:
@@ -120,16 +120,14 @@ def _members(config_map: Raw, files: dict[str, bytes]) -> list[tarfile.TarInfo]:
                 members.append(member)
                 size += member.size
                 if len(members) > MAX_FILES:
-                    raise Problem(f"{of} has more than {MAX_FILES} files")
+                    raise tarfile.TarError(f"it has more than {MAX_FILES} files")
                 if size > MAX_BYTES:
-                    raise Problem(f"{of} unpacks to more than {MAX_BYTES >> 20} MiB")
+                    raise tarfile.TarError(f"it unpacks to more than {MAX_BYTES >> 20} MiB")
                 folders.update(accumulate(member.name.split("/")[:-1], "{}/{}".format))
                 if len(folders) > MAX_FOLDERS or member.name.count("/") > MAX_DEPTH:
-                    raise Problem(f"{of} has too many folders")
-    except Problem:
-        raise
+                    raise tarfile.TarError("it has too many folders")
     except Exception as error:
-        raise Problem(f"{of} is damaged: {error}") from error
+        raise Problem(f"the code in {name_of(config_map)} is damaged: {error}") from error
     return members
 
 

@@ -28,7 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(session: Session) -> int:
     """Write the file; its `problems.txt`, which is also printed, lists what could not be read."""
     name = session.options.job
-    picture = _look(session, name)
+    raw = get_job(session.client, session.namespace, name)
+    try:
+        picture = look(session.client, session.namespace, name)
+    except Exception as error:  # perhaps of the pods alone
+        picture = JobPicture(raw, (), f"pods: {error}")
     target = Path(session.options.output or f"pdj-{name}.tar.gz")
     try:
         out = os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
@@ -48,16 +52,6 @@ def run(session: Session) -> int:
         raise
     session.screen.write(f"written: {plain(target)}")
     return OK
-
-
-def _look(session: Session, name: str) -> JobPicture:
-    try:
-        return look(session.client, session.namespace, name)
-    except Problem:
-        raise
-    except Exception as error:  # perhaps of the pods alone
-        job = get_job(session.client, session.namespace, name)
-        return JobPicture(job, (), f"pods: {error}")
 
 
 def _code(session: Session, raw: Raw) -> str | None:

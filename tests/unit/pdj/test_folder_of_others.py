@@ -403,6 +403,15 @@ def test_git_takes_no_more_memory_than_it_needs(change, name, tmp_path):
     assert max(map(int, peaks.split())) < 1100 << 10
 
 
+def test_an_error_does_not_show_where_a_link_leads(tmp_path):
+    folder = a_repository(tmp_path / "in")
+    (tmp_path / "mine").write_text("secret" * 1000)
+    (folder / ".git/commondir").symlink_to("../../mine")
+    with pytest.raises(Problem, match="name too long") as refused:
+        find_files(folder, print)
+    assert "secret" not in str(refused.value)
+
+
 def test_what_is_gone_meanwhile_does_not_turn_the_rules_off(tmp_path, monkeypatch):
     folder = a_repository(tmp_path / "in")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
