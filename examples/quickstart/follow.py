@@ -37,7 +37,7 @@ class Follower:
         logs = threading.Thread(target=self._stream_log, name="log", daemon=True)
         logs.start()
         while time.monotonic() < deadline:
-            self._raise_if_dead()
+            self._cluster.raise_if_dead()
             job, pods = self._look()
             self._show(job, pods)
             phase = job.get("status", {}).get("phase")
@@ -50,10 +50,6 @@ class Follower:
         for pod in pods:
             self._print_log(pod["metadata"]["name"])
         return 1
-
-    def _raise_if_dead(self) -> None:
-        for name in self._cluster.dead():
-            self._cluster.process(name).raise_if_dead()
 
     def _look(self) -> tuple[Raw, list[Raw]]:
         selector = f"batch.paddlepaddle.org/job-name={self._name}"

@@ -140,6 +140,8 @@ class Cluster:
             timeout=timeout_seconds,
         )
         if check and done.returncode:
+            for name in {*COMPONENTS} & {*self.dead()}:  # then its end is why kubectl fails
+                self.process(name).raise_if_dead()
             raise LocalClusterError(f"kubectl {' '.join(arguments)}: {done.stderr.strip()}")
         return done
 
@@ -204,6 +206,11 @@ class Cluster:
     def dead(self) -> list[str]:
         """The names of processes that ended without `stop`, also of `run_beside` commands."""
         return self._processes.dead()
+
+    def raise_if_dead(self) -> None:
+        """Raise a StartError with the last log lines of a process that ended without `stop`."""
+        for name in self.dead():
+            self.process(name).raise_if_dead()
 
     def stop(self, name: str) -> None:
         """Stop one component or node, with a short grace period, and leave it stopped."""

@@ -60,6 +60,7 @@ def _wait_served(cluster: Cluster, crd: Raw) -> None:
 
 
 def _is_listed(cluster: Cluster, kind: str) -> bool:
+    cluster.raise_if_dead()
     return cluster.kubectl("get", kind, check=False).returncode == 0
 
 

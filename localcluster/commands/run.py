@@ -63,8 +63,7 @@ class _Run:
     def follow(self, timeout_seconds: float) -> int:
         deadline = clock.monotonic() + timeout_seconds
         while clock.monotonic() < deadline:
-            for name in self.cluster.dead():
-                self.cluster.process(name).raise_if_dead()
+            self.cluster.raise_if_dead()
             outcomes = [outcome(thing) for thing in self._look()]
             if None not in outcomes:
                 return self._end(all(outcomes))
