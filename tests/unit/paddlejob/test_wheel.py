@@ -4,9 +4,11 @@ The folder in which it is used has modules of a user's, which are called like ou
 """
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from itertools import pairwise
@@ -77,6 +79,14 @@ def test_the_wheel_has_one_top_level_name(python):
     assert {each.name for each in packages.iterdir()} - {"yaml", "__pycache__"} == {
         *("paddlejob", f"paddlejob-{version}.dist-info")
     }
+
+
+def test_pip_installs_the_wheel_from_a_checkout(wheel, tmp_path):
+    pytest.importorskip("setuptools")
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]
+    backend = importlib.import_module(settings["build-backend"])
+    made = tmp_path / backend.build_wheel(str(tmp_path))
+    assert made.read_bytes() == wheel.read_bytes()
 
 
 def test_every_module_of_the_wheel_is_imported_in_a_users_folder(wheel, place):
