@@ -51,6 +51,14 @@ def test_an_up_waits_for_another_and_for_its_cluster(folder, daemon):
     assert len(told) == 1
 
 
+def test_a_cluster_of_another_installation_is_named(folder):
+    """Its modules have other names there: those of a wheel are below `paddlejob`."""
+    folder.mkdir(parents=True)
+    (folder / background.CONFIG).write_bytes(b"cno_such_package.config\nClusterConfig\n.")
+    with pytest.raises(LocalClusterError, match="mine was started by another installation"):
+        background.config_of("mine")
+
+
 def test_two_may_ask_at_once_whether_a_cluster_runs(folder):
     lock = FileLock(folder / statefolder.LOCK)
     lock.acquire()

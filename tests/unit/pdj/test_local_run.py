@@ -15,10 +15,12 @@ from pdj.code.bundle import ARCHIVE, REQUIREMENTS, config_map_names
 from pdj.commands.local import end_host
 from pdj.errors import Problem
 from pdj.main import main
+from release.wheel import build
 from tests.live import patience
 from tests.live.lab import paddle_job, shell
 from tests.live.pdj import command, environment
 from tests.live.processes import command_lines
+from tests.live.wheel import install_wheel
 
 IMAGE = "registry.example.com/team/linear:3"
 
@@ -86,7 +88,16 @@ def test_an_option_of_code_needs_it(monkeypatch, tmp_path, capsys, flag, said):
     assert capsys.readouterr().err == f"error: {said}\n"
 
 
-def test_ctrl_c_while_pip_runs_ends_it(tmp_path):
+@pytest.fixture(params=["checkout", "wheel"])
+def installed(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
+    """The tool. Where it is installed from the wheel, pip installs the cluster's packages first."""
+    if request.param == "checkout":
+        return command()
+    python = install_wheel(build(tmp_path), tmp_path / "environment")
+    return ["env", "--unset=PYTHONPATH", str(python.with_name("kubectl-pdj"))]
+
+
+def test_ctrl_c_while_pip_runs_ends_it(tmp_path, installed):
     program, cache, temporary = (tmp_path / name for name in ("program", "cache", "tmp"))
     for folder in (program, cache, temporary):
         folder.mkdir()
@@ -103,7 +114,7 @@ def test_ctrl_c_while_pip_runs_ends_it(tmp_path):
             "no_proxy": "127.0.0.1",
         }
         with subprocess.Popen(
-            ["env", "--default-signal=INT", *command(*words)],
+            ["env", "--default-signal=INT", *installed, *words],
             env=environment(**names),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -119,7 +130,9 @@ def test_ctrl_c_while_pip_runs_ends_it(tmp_path):
     assert (tool.returncode, out) == (130, ""), notes
     said = notes.splitlines()
     assert said[-1] == "interrupted: ending all that has been started"
-    assert all(line.startswith(("installing ", "  examples, ")) for line in said[:-1]), notes
+    assert all(
+        line.startswith(("installing ", "  examples, ", "  the packages ")) for line in said[:-1]
+    ), notes
     assert clock.wait_until(lambda: str(cache) not in command_lines(), patience.SECONDS), (
         command_lines()
     )
