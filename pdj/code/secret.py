@@ -20,15 +20,15 @@ _ENTRY = r"""
 """
 _FILE = r"""
     # settings and lists whose name ends in a word for secrets
-    ([^/]*[-_.])?(credentials?|secrets?|passw(or)?ds?|kubeconfig|service[-_]?account
-        |vault[-_]pass|(private|secret|access|api|root|deploy|service[-_]?account)[-_]?keys?)
-        (\.(json|ya?ml|toml|ini|txt|cfg|conf|xml|properties|csv))?
+    ([^/]*[-_.\ ])?(credentials?|secrets?|passw(or)?ds?|kubeconfig|service[-_]?account|vault[-_]pass
+        |(private|secret|access|api|root|deploy|ssh|gcp|sa|auth|service[-_]?account)[-_]?keys?)
+        (\ \(\d+\))?(\.(json|ya?ml|toml|ini|txt|cfg|conf|xml|properties|csv))?
     | \.?(?!(bos|eos|pad|unk|sep|cls|mask|next|special)_)([^/.]*[-_])?token(\.(txt|json))?
     | (?!(example|sample|template|dist|defaults?)\.)[^/]+\.env | stored_tokens
     | [^/]*(client_secret|service[-_]account|gha-creds|firebase-adminsdk)[^/]*\.json
     | (kaggle\.json|rclone\.conf|clearml\.conf)
 """
-_COPY = r"(~|\.(bak|backup|old|orig|save|swp|\d+))*"
+_COPY = r"(~|\.(bak|backup|old|orig|save|swp|\d+)|\ \(\w+\))*"
 _NAME = re.compile(rf"(^|/)(({_ENTRY}){_COPY}(/|$)|({_FILE}){_COPY}$)", re.VERBOSE)
 _HOST = re.compile(r"[^:]*[/?#]|\[|[^:]*:\d*/")
 """How what comes before an @ begins if it is no user: with a host, or with a host and a port."""

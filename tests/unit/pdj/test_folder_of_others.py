@@ -513,7 +513,8 @@ SECRETS = (
     "terraform.tfstate", "terraform.tfstate.backup", "prod.tfvars", "key.pem.1", "hf_token.txt",
     "token.json", "stored_tokens", "rootkey.csv", "deploy_key", "service-account-prod.json",
     "x-firebase-adminsdk-1.json", ".modal.toml", "clearml.conf", ".credentials.json.swp",
-    ".vault_pass.txt", ".smbcredentials",
+    ".vault_pass.txt", ".smbcredentials", "credentials (1).json", "Copy of credentials.json",
+    "id_rsa (copy)", "gcp-key.json", "sa-key.json", "ssh_key",
 )  # fmt: skip
 ALIKE = (
     "id_card.py", "id_map.json", "id_rsa.pub", "id_rsa_loader.py", "keyboard.py", "key.py",
@@ -524,6 +525,7 @@ ALIKE = (
     "keystore.py", "aws/config", "gym.env.py", "eos_token", "vocab/pad_token", "special_token.txt",
     "example.env", "token_ids.json", "added_tokens.json", "credentials_test.py", "monkey.key.md",
     "secret/x.py", "history", "netrc_test.py", "deploy_keys.py",
+    "visa-keys.py", "visa_key.md", "keys (1).json", "auth_keys.py", "a secret garden.txt",
 )  # fmt: skip
 
 
