@@ -22,7 +22,7 @@ KINDS: Kinds = (
     ("JSON and what is around a request", r"\((controller/client/api|kube/parsing)\.py"),
     (
         "reading watch events",
-        r"\(controller/(client/protobuf|cache/(reflector|event_handler|trim|facts))\.py",
+        r"\((kube/watch|controller/(client/protobuf|cache/(reflector|event_handler|trim|facts)))\.py",
     ),
     ("the store of objects", r"\(controller/(cache/store|work/memory)\.py"),
     ("deciding what a job needs", r"\((reconcile/|controller/work/observer\.py)"),

@@ -102,14 +102,39 @@ class Client:
     def list(self, path: str, query: Query | None = None) -> tuple[list[Raw], str]:
         """All objects of a collection, page by page, and the version of the list."""
         items: list[Raw] = []
-        page: Query = {"limit": PAGE, **(query or {})}
+        version = ""
+        for page in self.pages(path, query or {}):
+            items += page.get("items") or ()
+            version = version_of(page)
+        return items, version
+
+    def pages(
+        self,
+        path: str,
+        query: Query,
+        limit: int = PAGE,
+        max_bytes: int | None = None,
+        accept: str = JSON,
+    ) -> Iterator[Raw]:
+        """The pages of a collection, each with `limit` objects; with 0, all are in one.
+
+        A page of more than `max_bytes` is read again with half as many objects. Only a page of one
+        object, or the one of all, can be larger.
+        """
+        usual = limit
         while True:
-            answer = self.get(path, page)
-            items += answer.get("items") or ()
-            metadata = answer.get("metadata") or {}
-            if not metadata.get("continue"):
-                return items, str(metadata.get("resourceVersion") or "")
-            page["continue"] = metadata["continue"]
+            most = max_bytes if limit > 1 else None
+            try:
+                page = self.get(path, query | {"limit": limit}, accept, most)
+            except TooLarge:
+                limit //= 2
+                continue
+            yield page
+            token = (page.get("metadata") or {}).get("continue")
+            if not token:
+                return
+            query = query | {"continue": str(token)}
+            limit = min(2 * limit, usual)
 
     def text(self, path: str, query: Query | None = None) -> str:
         """An answer that is not JSON, such as a log."""
@@ -272,6 +297,12 @@ def is_served(client: Client, api_version: str, plural: str) -> bool:
         return False
     kinds = ask(f"/apis/{api_version}", "APIResourceList").get("resources") or ()
     return any(kind["name"] == plural for kind in kinds)
+
+
+def version_of(obj: Any) -> str:
+    """The version of an object or a list; empty if it has none."""
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    return str(metadata.get("resourceVersion") or "") if isinstance(metadata, dict) else ""
 
 
 def read_events(stream: Stream) -> Iterator[Raw]:

@@ -6,17 +6,14 @@ because its request layer takes three times the CPU, repeats writes and guesses 
 
 import base64
 import os
-import ssl
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 import yaml
 from kubernetes.client.configuration import Configuration
-from kubernetes.client.rest import should_bypass_proxies
 from kubernetes.config import incluster_config, kube_config
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
@@ -24,6 +21,7 @@ from api.objects import Raw
 from kube.bounds import read_bounded, refuse_deep_yaml
 from kube.client import Connection
 from kube.clock import Clock
+from kube.endpoint import build_tls, choose_proxy
 from kube.http import Endpoint
 from kube.plugin import ask_plugin
 
@@ -206,55 +204,20 @@ def _log_in(plugin: Raw, cluster: Raw, folder: Path) -> Raw:
 
 def build_connection(configuration: Configuration, credentials: Credentials) -> Connection:
     """The connection that a configuration of the package describes."""
-    base = urlsplit(configuration.host)
-    is_tls = base.scheme == "https"
+    base, proxy = urlsplit(configuration.host), str(configuration.proxy or "")
+    tls, no_proxy = None, configuration.no_proxy or ""
+    if base.scheme == "https":
+        authorities = configuration.ssl_ca_cert, configuration.ca_cert_data
+        tls = build_tls(configuration.verify_ssl, *authorities)
+        if configuration.cert_file:
+            tls.load_cert_chain(configuration.cert_file, configuration.key_file)
     endpoint = Endpoint(
         host=base.hostname or "",
-        port=base.port or (443 if is_tls else 80),
-        tls=_build_tls(configuration) if is_tls else None,
+        port=base.port or (443 if tls else 80),
+        tls=tls,
         tls_server_name=configuration.tls_server_name or "",
-        proxy=_proxy_for(configuration),
+        proxy=choose_proxy(base, proxy, no_proxy, proxy in getproxies().values()),
         socket_options=tuple(tcp_keepalive_socket_options()),
         ca_file=configuration.ssl_ca_cert or "",
     )
     return Connection(endpoint, credentials, base.path.rstrip("/"), credentials.clock)
-
-
-def _build_tls(configuration: Configuration) -> ssl.SSLContext:
-    # Not create_default_context: newer Pythons make it refuse authorities that kubeadm made.
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if not configuration.verify_ssl:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    elif configuration.ssl_ca_cert or configuration.ca_cert_data:
-        context.load_verify_locations(
-            cafile=configuration.ssl_ca_cert, cadata=configuration.ca_cert_data
-        )
-    else:
-        context.load_default_certs()
-    if configuration.cert_file:
-        context.load_cert_chain(configuration.cert_file, configuration.key_file)
-    return context
-
-
-def _proxy_for(configuration: Configuration) -> str:
-    proxy = str(configuration.proxy or "")
-    host = urlsplit(configuration.host).hostname or ""
-    is_local = host in ("localhost", "::1") or host.startswith("127.")  # as in Go
-    if not proxy or should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
-        return ""
-    if is_local and proxy in getproxies().values():  # no kubeconfig asks for it
-        return ""
-    url = proxy if "://" in proxy else f"http://{proxy}"
-    # No error repeats the URL, because it can contain a password.
-    if url.partition("://")[0].lower() != "http":
-        raise ValueError("only proxies with http:// are supported")
-    with suppress(ValueError):  # a port that is not a number
-        parts = urlsplit(url)
-        is_beyond = parts.path.strip("/") or parts.query or parts.fragment
-        if parts.hostname and parts.port != 0 and not is_beyond:
-            return url
-    raise ValueError(
-        "the proxy must be http://USER:PASSWORD@HOST:PORT; "
-        "in the password, write / as %2F, ? as %3F, # as %23 and @ as %40"
-    )

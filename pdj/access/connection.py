@@ -3,12 +3,13 @@
 import os
 import ssl
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from kube.client import Client, Connection
+from kube.endpoint import build_tls, choose_proxy
 from kube.http import Endpoint, Timeouts
 from pdj.access.credentials import PLUGIN_SECONDS, Identity, data_of, read_identity
-from pdj.access.kubeconfig import Target
+from pdj.access.kubeconfig import INSECURE, Target
 from pdj.errors import Problem
 
 USER_AGENT = "kubectl-pdj"
@@ -56,23 +57,17 @@ def connect(target: Target, plugin_seconds: float = PLUGIN_SECONDS) -> Connectio
         port=port,
         tls=_build_tls(target, identity) if base.scheme == "https" else None,
         tls_server_name=str(target.cluster.get("tls-server-name") or ""),
-        proxy=_proxy(target, base.scheme, base.hostname),
+        proxy=_proxy(target, base),
     )
     login = Login(target, identity, plugin_seconds)
     return Connection(endpoint, login, base.path.rstrip("/"))
 
 
 def _build_tls(target: Target, identity: Identity) -> ssl.SSLContext:
-    # Not create_default_context: newer Pythons make it refuse authorities that kubeadm made.
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    verifies = not target.cluster.get(INSECURE)
     try:
-        if target.cluster.get("insecure-skip-tls-verify"):
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        elif authority := data_of(target.cluster, "certificate-authority"):
-            context.load_verify_locations(cadata=authority.decode())
-        else:
-            context.load_default_certs()
+        authorities = data_of(target.cluster, "certificate-authority") if verifies else b""
+        context = build_tls(verifies, ca_data=authorities.decode())
         if identity.certificate:
             _load_certificate(context, identity)
     except (OSError, ValueError) as error:
@@ -90,36 +85,15 @@ def _load_certificate(context: ssl.SSLContext, identity: Identity) -> None:
         context.load_cert_chain(file.name)
 
 
-def _proxy(target: Target, scheme: str, host: str) -> str:
-    proxy = str(target.cluster.get("proxy-url") or "")
-    if not proxy and not target.is_inside:
-        name = f"{scheme}_proxy"
-        found = os.environ.get(name) or os.environ.get(name.upper()) or ""
-        proxy = "" if found and _bypasses_proxies(host) else found
-    if not proxy:
-        return ""
-    url = proxy if "://" in proxy else f"http://{proxy}"
-    if urlsplit(url).scheme != "http":
-        raise Problem("only proxies with http:// are supported")  # the URL can have a password
-    return url
-
-
-def _bypasses_proxies(host: str) -> bool:
-    if host in ("localhost", "::1") or host.startswith("127."):
-        return True
-    listed = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
-    names = [each.strip().removeprefix("*").lstrip(".") for each in listed.split(",")]
-    return any(
-        host == name or host.endswith(f".{name}") or _is_within(host, name)
-        for name in names
-        if name
-    ) or "*" in listed.split(",")
-
-
-def _is_within(host: str, network: str) -> bool:
-    import ipaddress  # takes time to import, and few environments have a proxy
-
+def _proxy(target: Target, base: SplitResult) -> str:
+    named = str(target.cluster.get("proxy-url") or "")
+    found, listed = (
+        os.environ.get(name) or os.environ.get(name.upper()) or ""
+        for name in (f"{base.scheme}_proxy", "no_proxy")
+    )
     try:
-        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
-    except ValueError:
-        return False
+        if named or target.is_inside:
+            return choose_proxy(base, named, "", is_environments=False)
+        return choose_proxy(base, found, listed, is_environments=True)
+    except ValueError as error:
+        raise Problem(str(error)) from error

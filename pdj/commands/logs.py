@@ -220,7 +220,7 @@ def _follow(
     deadline = Deadline(session.options.timeout, name, session.clock)
     shown: JobPicture | None = None
     is_awaited = False
-    with LiveJob(session.client, session.namespace, name) as live:
+    with LiveJob(session.client, session.namespace, name, session.clock) as live:
         while True:
             picture = live.picture()
             on_turn(picture)

@@ -61,7 +61,7 @@ def _watch(session: Session) -> int:
     alone = ""
     deadline = Deadline(session.options.timeout, name, session.clock)
     reader = TrainingReader(session.client, session.clock)
-    with LiveJob(session.client, session.namespace, name) as live:
+    with LiveJob(session.client, session.namespace, name, session.clock) as live:
         while True:
             picture = live.picture()
             if picture is None and shown is not None:

@@ -4,18 +4,15 @@ import argparse
 from collections.abc import Callable
 
 from api.constants import Condition, Phase
-from api.objects import Raw
-from kube.errors import NotFound
+from api.objects import Raw, uid_of
 from pdj.commands.options import seconds
 from pdj.errors import Problem
 from pdj.explain.story import first_line
 from pdj.gather.live import Deadline, LiveJob, gone, result_of
-from pdj.gather.paths import jobs_path
 from pdj.session import Session
 from pdj.text.terminal import plain
 
 TICK_SECONDS = 5.0
-NEWS_SECONDS = 2.0
 
 
 def add_wait(parser: argparse.ArgumentParser, until: str) -> None:
@@ -34,7 +31,7 @@ def wait_for(
     deadline = Deadline(session.options.timeout, name, session.clock)
     phase = ""
     known = False
-    with LiveJob(session.client, session.namespace, name, with_pods=False) as live:
+    with LiveJob(session.client, session.namespace, name, session.clock, with_pods=False) as live:
         while True:
             picture = live.picture()
             if picture is None and live.is_known and known:
@@ -57,18 +54,13 @@ def wait_for_end(session: Session, name: str) -> int:
 def wait_until_gone(session: Session, name: str, uid: str, namespace: str = "") -> None:
     """Wait until the job with this UID is gone, by default in the session's namespace."""
     deadline = Deadline(session.options.timeout, name, session.clock)
-    namespace = namespace or session.namespace
-    path = jobs_path(namespace, name)
-    with LiveJob(session.client, namespace, name, with_pods=False) as live:
+    where = namespace or session.namespace
+    with LiveJob(session.client, where, name, session.clock, with_pods=False) as live:
         while True:
-            if live.is_known and live.picture() is None:
+            is_known, picture = live.is_known, live.picture()  # known before it is read
+            if is_known and (picture is None or uid_of(picture.raw) != uid):
                 return
-            try:
-                if session.client.get(path)["metadata"]["uid"] != uid:
-                    return
-            except NotFound:
-                return
-            deadline.wait(live.changed, NEWS_SECONDS)
+            deadline.wait(live.changed, TICK_SECONDS)
 
 
 def tell_phase(session: Session, raw: Raw, before: str) -> str:

@@ -5,26 +5,31 @@ from types import TracebackType
 
 from api.constants import Phase
 from api.objects import Raw
-from kube.client import Client
+from kube.backoff import Backoff
+from kube.client import Client, Query
 from kube.clock import Clock
 from kube.errors import ApiError, Forbidden
 from pdj.errors import FAILED, OK, Problem, TimedOut
-from pdj.gather.jobs import JobPicture, check_served, pods_of
+from pdj.gather.jobs import JobPicture, pods_of
 from pdj.gather.paths import core_path, jobs_path, of_job
-from pdj.gather.watch import Keeper, Watch
+from pdj.gather.watch import RETRY_SECONDS, Keeper
 
 
 class LiveJob:
     """Watches a job, which need not exist yet, in a `with` block. Only one thread may read it."""
 
-    def __init__(self, client: Client, namespace: str, name: str, with_pods: bool = True) -> None:
-        check_served(client)
+    def __init__(
+        self, client: Client, namespace: str, name: str, clock: Clock, with_pods: bool = True
+    ) -> None:
         self.changed = threading.Event()
-        self._name = name
-        only = {"fieldSelector": f"metadata.name={name}"}
-        self._jobs = Keeper(Watch(client, jobs_path(namespace), only), self.changed)
-        pods = Watch(client, core_path(namespace, "pods"), {"labelSelector": of_job(name)})
-        self._pods = Keeper(pods, self.changed) if with_pods else None
+        backoff = Backoff(clock, *RETRY_SECONDS)
+
+        def keep(path: str, query: Query) -> Keeper:
+            return Keeper(client, path, query, self.changed, clock, backoff)
+
+        self._jobs = keep(jobs_path(namespace), {"fieldSelector": f"metadata.name={name}"})
+        pods = {"labelSelector": of_job(name)}
+        self._pods = keep(core_path(namespace, "pods"), pods) if with_pods else None
 
     def __enter__(self) -> "LiveJob":
         self._jobs.__enter__()

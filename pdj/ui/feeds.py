@@ -12,13 +12,13 @@ from kube.clock import Clock
 from kube.errors import ApiError
 from pdj.errors import Problem
 from pdj.gather.joblog import Choice, JobLog, choose
-from pdj.gather.jobs import JobPicture, check_served
+from pdj.gather.jobs import JobPicture
 from pdj.gather.live import LiveJob, result_of
 from pdj.gather.logs import Wish
 from pdj.gather.merge import Line, Merger
 from pdj.gather.paths import jobs_path
 from pdj.gather.progress import TrainingReader
-from pdj.gather.watch import Keeper, Watch
+from pdj.gather.watch import Keeper
 from pdj.text.terminal import log_line
 from pdj.ui.detail import describe_job
 from pdj.ui.encoding import describe_problem
@@ -68,11 +68,10 @@ class JobsFeed:
     """First the rows of all jobs, then each row that changes."""
 
     def __init__(self, client: Client, namespace: str, clock: Clock) -> None:
-        check_served(client)
         self._clock = clock
         self._changed = threading.Event()
         self._pause = threading.Event()
-        self._keeper = Keeper(Watch(client, jobs_path(namespace), {}), self._changed)
+        self._keeper = Keeper(client, jobs_path(namespace), {}, self._changed, clock)
         self._trouble = _Trouble()
         self._shown: dict[str, str] | None = None
         """The version of each job that was sent to the page; None before the first list."""
@@ -113,7 +112,7 @@ class JobFeed:
         self._client = client
         self._language = language
         self._clock = clock
-        self._live = LiveJob(client, namespace, name)
+        self._live = LiveJob(client, namespace, name, clock)
         self._training = TrainingReader(client, clock)
         self._trouble = _Trouble()
         self._shown: JobPicture | None = None
@@ -163,7 +162,7 @@ class LogFeed:
         self, client: Client, namespace: str, name: str, choice: Choice, clock: Clock
     ) -> None:
         self._choice = choice
-        self._live = LiveJob(client, namespace, name)
+        self._live = LiveJob(client, namespace, name, clock)
         wish = Wish(follow=True, tail=TAIL_LINES)
         self._log = JobLog(client, namespace, wish, Merger(clock, HOLD_SECONDS), choice)
         self._shown: JobPicture | None = None

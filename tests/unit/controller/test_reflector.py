@@ -10,21 +10,14 @@ import pytest
 import structlog
 
 from api.ownership import Key
-from controller.cache import reflector, store
+from controller.cache import store
 from controller.cache.event_handler import EventHandler
-from controller.cache.reflector import (
-    AWAY_SECONDS,
-    FAILING_SECONDS,
-    LASTING_SECONDS,
-    RELIST_SECONDS,
-    SILENT_SECONDS,
-    STEADY_SECONDS,
-    Reflector,
-    Scope,
-)
+from controller.cache.reflector import FAILING_SECONDS, SILENT_SECONDS, Reflector, Scope
 from controller.cache.store import Entry, Store
 from controller.client import protobuf
 from controller.client.resources import PADDLE_JOB, POD, VOLCANO_POD_GROUP
+from kube import watch
+from kube.watch import AWAY_SECONDS, LASTING_SECONDS, RELIST_SECONDS, STEADY_SECONDS
 from tests.live import patience
 from tests.unit.controller.fakes import (
     Step,
@@ -148,7 +141,7 @@ def test_a_list_is_read_in_pages_and_taken_in_whole(running, server):
 
 
 def test_a_page_that_is_too_large_is_read_in_smaller_ones(running, server, monkeypatch):
-    monkeypatch.setattr(reflector, "MAX_PAGE_BYTES", 4096)
+    monkeypatch.setattr(watch, "MAX_PAGE_BYTES", 4096)
     large = listed("a", "b", filling="x" * 4096)
     running.start(large, large, listed("a", token="next"), listed("b"))
     eventually(lambda: running.names() == ["a", "b"])
@@ -223,7 +216,7 @@ def test_a_watch_goes_on_where_it_ended(running, server, end):
 
 def test_a_silent_watch_ends_in_a_list(running, server, monkeypatch):
     """Nothing comes where etcd was restored: the version is one that the server does not know."""
-    monkeypatch.setattr("controller.cache.reflector.READ_TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr("kube.watch.READ_TIMEOUT_SECONDS", 1.0)
     restored = listed("a", version=7)
     running.start(listed("b"), stream(end=server.hang), restored)
     eventually(lambda: len(watches(server)) >= 2)
@@ -334,16 +327,19 @@ def test_a_server_that_lets_the_first_watch_wait_is_watched_on(running, server, 
     assert len(lists(server)) == 1
 
 
-def test_a_watch_that_ends_at_once_and_empty_backs_off(running, server, clock):
-    running.start(listed(), *[watched(stream())] * 8)
+SHORT = {
+    "brings nothing": stream(),
+    "brings a bookmark": stream(bookmark(42)),
+    "brings news": stream(event("ADDED", pod("a", 11))),
+    "gets no answer": drop,
+}
+
+
+@pytest.mark.parametrize("short", SHORT.values(), ids=SHORT)
+def test_a_watch_that_ends_at_once_is_opened_ever_more_seldom(running, server, clock, short):
+    running.start(listed(), *[watched(short)] * 16)
     eventually(lambda: len(clock.waits) >= 5)
     assert clock.waits[4] >= 11.2
-
-
-def test_a_watch_that_brought_something_goes_on_at_once(running, server, clock):
-    running.start(listed(), *[stream(bookmark(42))] * 3)
-    eventually(lambda: len(watches(server)) == 4)
-    assert clock.waits == []
 
 
 def test_a_failing_kind_is_not_healthy_until_it_is_read_again(running, server):

@@ -6,10 +6,10 @@ import pytest
 
 from api.training import MIN_STALL_SECONDS
 from controller import leader, manager
-from controller.cache import reflector
 from controller.client import api
 from controller.work import log_reader, memory, result, worker
 from controller.workqueue import queue
+from kube import watch
 from reconcile import reconcile
 from reconcile.attempt import adoption
 from reconcile.children.slow_create import SPEAKS_SECONDS
@@ -19,14 +19,14 @@ from reconcile.status.summary import FIRST_STATUS_SECONDS
 POD_GRACE_SECONDS = 30.0
 """The time that a kubelet gives the operator to end."""
 TABLE: dict[str, tuple[float, ...]] = {
-    "a watch is away after a second try": (2 * reflector.RETRY_SECONDS[0], reflector.AWAY_SECONDS),
+    "a watch is away after a second try": (2 * watch.RETRY_SECONDS[0], watch.AWAY_SECONDS),
     "a shutdown ends within its pod's grace": (
         manager.DRAIN_SECONDS + manager.EVENTS_SECONDS + manager.JOIN_SECONDS,
         POD_GRACE_SECONDS,
     ),
     "a request that hangs is slow": (result.SLOW_SECONDS, api.READ_TIMEOUT_SECONDS),
     "a watch that hangs is replaced before notes expire": (
-        reflector.READ_TIMEOUT_SECONDS,
+        watch.READ_TIMEOUT_SECONDS,
         memory.AWAIT_SECONDS,
     ),
     "a leader stops before its lease ends": (leader.RENEW_DEADLINE_SECONDS, leader.LEASE_SECONDS),

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
+from kube.clock import Clock
 from kube.errors import ApiError, Gone
-from localcluster.client import informer
 from localcluster.client.informer import Informer
 from localcluster.client.rest import Client
 
@@ -22,7 +22,7 @@ def thing(name: str, version: int) -> Raw:
 ERROR = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired"}}
 
 
-class Server:
+class Server(Client):
     """Lists, and watches each of which tells some events and then ends or fails, in order.
 
     After the last one the informer is told to stop, so that `run` returns.
@@ -40,10 +40,11 @@ class Server:
         self.informer.run()
         return self
 
-    def list(self, _: str) -> tuple[list[Raw], str]:
+    def get(self, *_: Any) -> Raw:
         """The next list, at version 10, 20 and so on."""
         items = self._lists.pop(0) if self._lists else []
-        return items, str(10 * (len(self.replaced) + 1))
+        version = str(10 * (len(self.replaced) + 1))
+        return {"items": items, "metadata": {"resourceVersion": version}}
 
     def stream(self, _: str, query: Raw, *_more: Any) -> "Server":
         """The next watch; after more than are there, the informer ends."""
@@ -76,7 +77,7 @@ class Server:
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(informer, "BACKOFF_SECONDS", (0.0,))
+    monkeypatch.setattr(Clock, "wait", lambda _clock, event, _seconds: event.is_set())
 
 
 @pytest.mark.parametrize(
@@ -93,6 +94,21 @@ def test_a_watch_that_ends_goes_on_where_it_was(end):
     assert server.began_at == ["10", "11"]
     assert server.told == ["b", "c", "last"]
     assert server.replaced == [[thing("a", 5)]]
+
+
+def test_a_list_that_cannot_be_handled_is_read_again(monkeypatch):
+    server = Server([[thing("a", 5)], [thing("b", 5)]], [])
+    bad = [KeyError("status")]
+
+    def replace(items: list[Raw]) -> None:
+        server.replaced.append(items)
+        if bad:
+            raise bad.pop()
+
+    monkeypatch.setattr(server.informer, "_on_replace", replace)
+    server.run()
+    assert server.replaced == [[thing("a", 5)], [thing("b", 5)]]
+    assert server.told == ["last"]
 
 
 @pytest.mark.parametrize(

@@ -220,6 +220,13 @@ def test_proxies_of_the_environment_are_for_others_than_this_machine(write, monk
     assert [host for host, proxy in through.items() if proxy] == ["a.example"]
 
 
+@pytest.mark.parametrize("proxy", ["http://me:pa/secret@proxy:3128", "https://me:secret@proxy"])
+def test_a_proxy_that_cannot_be_used_is_one_line_without_its_password(write, proxy):
+    with pytest.raises(Problem, match="http://") as told:
+        connect(load_target(write(**{"proxy-url": proxy}), None))
+    assert "secret" not in str(told.value)
+
+
 def write_both(write: Write, current: str, token: str, mine: str = "https://mine:1") -> str:
     """Write a kubeconfig of the contexts `mine` and `other`; returns its path."""
     servers = {"mine": {"server": mine}, "other": {"server": "https://other:1"}}

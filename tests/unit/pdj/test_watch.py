@@ -1,44 +1,76 @@
-"""A server on which no watch lasts is asked seldom."""
+"""What is watched for a person: a server on which no watch lasts is asked seldom."""
 
+import json
 import threading
-from collections.abc import Iterator
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, cast
 
 import pytest
 
+from api.objects import Raw, uid_of
 from kube.client import Client
 from kube.clock import Clock
-from kube.errors import Gone, Transient
-from pdj.gather.watch import Watch
+from kube.errors import ApiError, Forbidden, Gone, Throttled, Transient, Unreachable
+from pdj.commands import status, wait
+from pdj.errors import TimedOut
+from pdj.gather.jobs import NoOperator
+from pdj.gather.live import LiveJob
+from pdj.session import Session
+from pdj.ui import feeds
+from tests.live import patience
+from tests.memory.builders import a_job
+from tests.unit.controller.fakes import eventually
+from tests.unit.pdj.cluster import SERVED
+
+SECONDS = 10
+MOST = 10
+JOB = a_job("mine").with_workers(1).build()
 
 
-class Paused(Clock):
-    """Time that passes only in pauses; after ten seconds of it the watch is closed."""
+class OwnTime(Clock):
+    """Each thread has a time of its own, which passes in its pauses alone.
+
+    A watch ends after SECONDS of its time; another thread waits for that in its first pause.
+    """
 
     def __init__(self) -> None:
-        self.passed = 0.0
+        self._own = threading.local()
 
     def monotonic(self) -> float:
-        return self.passed
+        return getattr(self._own, "passed", 0.0)
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
-        self.passed += seconds
-        if self.passed >= 10:
-            event.set()
+        self._own.passed = self.monotonic() + seconds
+        watches = [each for each in threading.enumerate() if each.name == "watch"]
+        if threading.current_thread() in watches:
+            if self._own.passed >= SECONDS:
+                event.set()
+        else:
+            for each in watches:
+                each.join(patience.SECONDS)
         return event.is_set()
 
 
-class Server:
-    """Counts requests. Each watch ends at once, or raises this."""
+class Server(Client):
+    """Counts requests. Each watch tells these events and ends, or raises this."""
 
-    def __init__(self, error: Exception | None) -> None:
-        self.error = error
-        self.headers: dict[str, str] = {}
+    headers: dict[str, str]
+
+    def __init__(self, *events: Raw, error: ApiError | None = None) -> None:
+        self.events, self.error = events, error
+        self.headers = {}
         self.requests = 0
+        self.answers: dict[str, Raw | ApiError] = dict(SERVED)
 
-    def list(self, *_: Any) -> tuple[list[Any], str]:
+    def get(self, path: str, *_: Any) -> Raw:
         self._count()
-        return [], "1"
+        items = [JOB] if path.endswith("paddlejobs") else []
+        answer = self.answers.get(path.rpartition("/")[2]) or self.answers.get(path)
+        if isinstance(answer, ApiError):
+            raise answer
+        return answer or {"items": items, "metadata": {"resourceVersion": "1"}}
 
     def stream(self, *_: Any) -> "Server":
         self._count()
@@ -47,19 +79,94 @@ class Server:
         return self
 
     def chunks(self) -> Iterator[bytes]:
-        return iter(())
+        return (json.dumps(event).encode() + b"\n" for event in self.events)
 
     def release(self) -> None:
         """There is no connection."""
+
+    close = release
 
     def _count(self) -> None:
         self.requests += 1
         assert self.requests < 100, "it asks without a pause"
 
 
-@pytest.mark.parametrize("error", [None, Gone("too old"), Transient("cut")])
-def test_server_on_which_no_watch_lasts_gets_ten_requests_in_ten_seconds(error):
-    server = Server(error)
-    for _ in Watch(cast(Client, server), "/things", {}, Paused()):
-        pass
-    assert server.requests <= 10
+def session(server: Server) -> Session:
+    options = Namespace(namespace="default", job="mine", timeout=SECONDS, watch=True, output=None)
+    made = Session(options, clock=OwnTime())
+    made.__dict__["client"] = server
+    return made
+
+
+def show(make: Callable[[Any, OwnTime], feeds.Feed]) -> Callable[[Server], None]:
+    """Have a page that shows a feed of the server."""
+
+    def take(server: Server) -> None:
+        feed = make(server, OwnTime())
+        for _ in range(3):
+            feed.take()
+        feed.close()
+
+    return take
+
+
+SCREENS: dict[str, Callable[[Server], object]] = {
+    "wait": lambda server: wait.wait_for_end(session(server), "mine"),
+    "delete --wait": lambda server: wait.wait_until_gone(session(server), "mine", uid_of(JOB)),
+    "status --watch": lambda server: status.run(session(server)),
+    "page": show(lambda client, clock: feeds.JobsFeed(client, "", clock)),
+    "page of a job": show(lambda client, clock: feeds.JobFeed(client, "", "mine", "en", clock)),
+}
+NEWS = {
+    "type": "MODIFIED",
+    "object": {**JOB, "metadata": {**JOB["metadata"], "resourceVersion": "2"}},
+}
+EXPIRED = {"kind": "Status", "code": 410, "reason": "Expired"}
+ENDS: dict[str, Callable[[], Server]] = {
+    "ends": Server,
+    "ends after news": lambda: Server(NEWS),
+    "ends after garbage": lambda: Server({"type": "ADDED"}),
+    "expires": lambda: Server(error=Gone("too old", code=410)),
+    "expires in an event": lambda: Server({"type": "ERROR", "object": EXPIRED}),
+    "is cut": lambda: Server(error=Transient("cut")),
+    "is throttled": lambda: Server(error=Throttled("later", code=429)),
+    "gets no answer": lambda: Server(error=Unreachable("closed")),
+}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("end", ENDS)
+def test_server_on_which_no_watch_lasts_gets_ten_requests_in_ten_seconds(screen, end, monkeypatch):
+    monkeypatch.setattr(feeds, "describe_job", lambda *_: {})  # it reads Events, at its own pace
+    server = ENDS[end]()
+    with suppress(TimedOut):
+        SCREENS[screen](server)
+    assert 4 <= server.requests <= MOST
+
+
+def watch(server: Server) -> LiveJob:
+    return LiveJob(cast(Client, server), "default", "mine", OwnTime())
+
+
+def test_kind_that_is_not_served_ends_the_watch():
+    server = Server()
+    server.answers |= {"paddlejobs": Transient("HTTP 404, no Status", code=404)}
+    server.answers |= {"/apis": {"kind": "APIGroupList"}}
+    with watch(server) as live, pytest.raises(NoOperator):
+        eventually(lambda: live.picture() is not None)
+
+
+def test_answer_that_is_no_list_is_no_deletion():
+    server = Server()
+    server.answers["paddlejobs"] = {"status": "ok"}
+    with watch(server) as live:
+        eventually(lambda: live.trouble is not None)
+        assert not live.is_known
+
+
+def test_jobs_are_shown_without_the_right_to_pods():
+    server = Server()
+    server.answers["pods"] = Forbidden("no pods", code=403)
+    with watch(server) as live:
+        eventually(lambda: live.is_known)
+        eventually(lambda: getattr(live.picture(), "pods_problem", "") == "no pods")

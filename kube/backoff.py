@@ -1,6 +1,7 @@
 """How long a loop that keeps failing waits before it tries again. Nothing here sleeps."""
 
 import random
+import threading
 
 from kube.clock import Clock
 
@@ -9,30 +10,32 @@ RESET_SECONDS = 120.0
 
 
 class Backoff:
-    """The pauses of one loop that keeps failing.
+    """Pauses that double from the first to the longest while something keeps failing.
 
-    By default they double from 0.8 s to 15 s. Random jitter adds up to 100 %, so that many clients
-    do not retry at the same time. Not thread-safe.
+    Random jitter adds up to 100 %, so that many clients do not retry at the same time. Thread-safe:
+    loops that share one pause together.
     """
 
-    def __init__(
-        self, clock: Clock, first_seconds: float = 0.8, most_seconds: float = 15.0
-    ) -> None:
+    def __init__(self, clock: Clock, first_seconds: float, most_seconds: float) -> None:
         self._clock = clock
         self._first = first_seconds
         self._most = most_seconds
+        self._lock = threading.Lock()
+        """Guards all that follows."""
         self._next = first_seconds
         self._last_at = clock.monotonic()
 
     def reset(self) -> None:
         """Start with the shortest pause again."""
-        self._next = self._first
+        with self._lock:
+            self._next = self._first
 
     def next_delay(self) -> float:
         """The seconds to wait after one more failure."""
         now = self._clock.monotonic()
-        if now - self._last_at > RESET_SECONDS:
-            self._next = self._first
-        self._last_at = now
-        delay, self._next = self._next, min(self._most, self._next * 2)
+        with self._lock:
+            if now - self._last_at > RESET_SECONDS:
+                self._next = self._first
+            self._last_at = now
+            delay, self._next = self._next, min(self._most, self._next * 2)
         return delay * (1 + random.random())
