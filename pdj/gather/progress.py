@@ -33,7 +33,7 @@ from reconcile.words.progress import (
     read_lines,
 )
 
-PERIOD_SECONDS = 4.0
+PERIOD_SECONDS = 5.0
 REST_SECONDS = 15.0
 """The time between two reads of a silent or unreadable log, because reading one takes long."""
 THREADS = 8

@@ -5,10 +5,12 @@ import threading
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, cast
 
 import pytest
 
+from api.job import parse_job
 from api.objects import Raw, uid_of
 from kube.client import Client
 from kube.clock import Clock
@@ -17,10 +19,11 @@ from pdj.commands import status, wait
 from pdj.errors import TimedOut
 from pdj.gather.jobs import NoOperator
 from pdj.gather.live import LiveJob
+from pdj.gather.progress import TrainingReader
 from pdj.session import Session
 from pdj.ui import feeds
 from tests.live import patience
-from tests.memory.builders import a_job
+from tests.memory.builders import NOW, a_job, stamp
 from tests.unit.controller.fakes import eventually
 from tests.unit.pdj.cluster import SERVED
 
@@ -38,6 +41,9 @@ class OwnTime(Clock):
     def __init__(self) -> None:
         self._own = threading.local()
 
+    def now(self) -> datetime:
+        return NOW
+
     def monotonic(self) -> float:
         return getattr(self._own, "passed", 0.0)
 
@@ -54,7 +60,7 @@ class OwnTime(Clock):
 
 
 class Server(Client):
-    """Counts requests. Each watch tells these events and ends, or raises this."""
+    """Counts requests in SECONDS. Each watch tells these events and ends, or raises this."""
 
     headers: dict[str, str]
 
@@ -62,6 +68,7 @@ class Server(Client):
         self.events, self.error = events, error
         self.headers = {}
         self.requests = 0
+        self.clock = OwnTime()
         self.answers: dict[str, Raw | ApiError] = dict(SERVED)
 
     def get(self, path: str, *_: Any) -> Raw:
@@ -71,6 +78,10 @@ class Server(Client):
         if isinstance(answer, ApiError):
             raise answer
         return answer or {"items": items, "metadata": {"resourceVersion": "1"}}
+
+    def read_log(self, *_: Any) -> bytes:
+        self._count()
+        return f"{stamp(0)} step 1".encode()
 
     def stream(self, *_: Any) -> "Server":
         self._count()
@@ -87,13 +98,13 @@ class Server(Client):
     close = release
 
     def _count(self) -> None:
-        self.requests += 1
+        self.requests += self.clock.monotonic() < SECONDS
         assert self.requests < 100, "it asks without a pause"
 
 
 def session(server: Server) -> Session:
     options = Namespace(namespace="default", job="mine", timeout=SECONDS, watch=True, output=None)
-    made = Session(options, clock=OwnTime())
+    made = Session(options, clock=server.clock)
     made.__dict__["client"] = server
     return made
 
@@ -102,7 +113,7 @@ def show(make: Callable[[Any, OwnTime], feeds.Feed]) -> Callable[[Server], None]
     """Have a page that shows a feed of the server."""
 
     def take(server: Server) -> None:
-        feed = make(server, OwnTime())
+        feed = make(server, server.clock)
         for _ in range(3):
             feed.take()
         feed.close()
@@ -144,8 +155,17 @@ def test_server_on_which_no_watch_lasts_gets_ten_requests_in_ten_seconds(screen,
     assert 4 <= server.requests <= MOST
 
 
+def test_log_of_a_running_job_adds_two_requests():
+    server, running = Server(), parse_job(JOB | {"status": {"phase": "Running"}})
+    reader = TrainingReader(server, server.clock)
+    for _ in range(SECONDS):
+        reader.read(running)
+        server.clock.wait(threading.Event(), 1)
+    assert server.requests == 2
+
+
 def watch(server: Server) -> LiveJob:
-    return LiveJob(cast(Client, server), "default", "mine", OwnTime())
+    return LiveJob(cast(Client, server), "default", "mine", server.clock)
 
 
 def test_kind_that_is_not_served_ends_the_watch():
