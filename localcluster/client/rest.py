@@ -1,7 +1,6 @@
 """Requests to a server of the local cluster by HTTPS or HTTP, with a token that never changes."""
 
 import base64
-import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from kube import client
+from kube.endpoint import build_tls
 from kube.errors import ApiError
 from kube.http import Endpoint, Timeouts
 
@@ -56,7 +56,7 @@ class Client(client.Client):
     def __init__(self, server: Server, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self.server = server
         is_plain = server.url.startswith("http:")
-        tls = None if is_plain else ssl.create_default_context(cadata=server.authority)
+        tls = None if is_plain else build_tls(ca_data=server.authority)
         connection = client.Connection(Endpoint(*server.address, tls), server)
         timeouts = Timeouts(timeout_seconds, timeout_seconds)
         super().__init__(connection, IDLE_CONNECTIONS, "localcluster", timeouts)
