@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from http.client import IncompleteRead
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -33,8 +33,7 @@ class Server(Client):
         self.began_at: list[str] = []
         self.replaced: list[list[Raw]] = []
         self.told: list[str] = []
-        client = cast(Client, self)
-        self.informer = Informer(client, "/things", self.replaced.append, self._note)
+        self.informer = Informer(self, "/things", self.replaced.append, self._note)
 
     def run(self) -> "Server":
         self.informer.run()
@@ -46,11 +45,11 @@ class Server(Client):
         version = str(10 * (len(self.replaced) + 1))
         return {"items": items, "metadata": {"resourceVersion": version}}
 
-    def stream(self, _: str, query: Raw, *_more: Any) -> "Server":
+    def stream(self, *asked: Any) -> Any:
         """The next watch; after more than are there, the informer ends."""
         if not self._watches:
             self.informer.stop()
-        self.began_at.append(query["resourceVersion"])
+        self.began_at.append(asked[1]["resourceVersion"])
         return self
 
     def chunks(self) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -83,7 +83,7 @@ class Server(Client):
         self._count()
         return f"{stamp(0)} step 1".encode()
 
-    def stream(self, *_: Any) -> "Server":
+    def stream(self, *_: Any) -> Any:
         self._count()
         if self.error is not None:
             raise self.error
@@ -165,7 +165,7 @@ def test_log_of_a_running_job_adds_two_requests():
 
 
 def watch(server: Server) -> LiveJob:
-    return LiveJob(cast(Client, server), "default", "mine", server.clock)
+    return LiveJob(server, "default", "mine", server.clock)
 
 
 def test_kind_that_is_not_served_ends_the_watch():
