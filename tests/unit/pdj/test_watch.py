@@ -103,8 +103,9 @@ class Server(Client):
 
 
 def session(server: Server) -> Session:
-    options = Namespace(namespace="default", job="mine", timeout=SECONDS, watch=True, output=None)
-    made = Session(options, clock=server.clock)
+    options: Raw = {"namespace": "default", "job": "mine", "watch": True, "output": None}
+    options["timeout"] = SECONDS  # of each thread's own time
+    made = Session(Namespace(**options), clock=server.clock)
     made.__dict__["client"] = server
     return made
 
