@@ -29,14 +29,7 @@ from api.objects import Raw
 from kube.backoff import Backoff
 from kube.client import JSON, Client, Query, read_events, version_of
 from kube.clock import Clock
-from kube.errors import (
-    ApiError,
-    Gone,
-    Silent,
-    Transient,
-    Unreachable,
-    error_from_status,
-)
+from kube.errors import ApiError, Gone, Silent, Transient, Unreachable, error_from_status
 from kube.http import Stream
 
 PAGE_SIZE = 250

@@ -1,7 +1,6 @@
 """One job and its pods, kept up to date by watches."""
 
 import threading
-from types import TracebackType
 
 from api.constants import Phase
 from api.objects import Raw
@@ -37,12 +36,7 @@ class LiveJob:
             self._pods.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._jobs.__exit__()
         if self._pods:
             self._pods.__exit__()

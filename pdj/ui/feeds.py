@@ -139,7 +139,7 @@ class JobFeed:
 
     def close(self) -> None:
         """End the watches."""
-        self._live.__exit__(None, None, None)
+        self._live.__exit__()
 
     def _missing(self) -> list[Message]:
         told, self._is_missing, self._shown = self._is_missing, True, None
@@ -196,7 +196,7 @@ class LogFeed:
     def close(self) -> None:
         """End every reader."""
         self._log.__exit__()
-        self._live.__exit__(None, None, None)
+        self._live.__exit__()
 
 
 def _line(line: Line) -> list[Any]:
