@@ -149,7 +149,9 @@ def _is_programs_own(incident: Incident) -> bool:
 def failed_pods(view: View) -> list[PodView]:
     """The attempt's failed pods that are not being deleted, sorted by when they ended."""
     failed = [p for p in view.pods.values() if p.state is PodState.FAILED and not p.is_deleting]
-    return sorted(failed, key=lambda pod: (end_time(pod), pod.ending.is_programs, pod.name))
+    return sorted(
+        failed, key=lambda pod: (end_time(pod), pod.ending.author is Author.PROGRAM, pod.name)
+    )
 
 
 def judge_pod(view: View, pod: PodView) -> Incident:
@@ -160,7 +162,7 @@ def judge_pod(view: View, pod: PodView) -> Incident:
     action = match_policy(view.job.spec.pod_failure_policy, pod)
     if action is PolicyAction.FAIL_JOB:
         return Incident(Reason.POD_FAILURE_POLICY, "", False, is_fatal=True, pod=pod)
-    is_programs, end = pod.ending.is_programs, pod.end
+    is_programs, end = pod.ending.author is Author.PROGRAM, pod.end
     codes = (*LAUNCHER_CODES, ELASTIC_GAVE_UP_CODE) if view.job.spec.is_elastic else LAUNCHER_CODES
     if is_programs and end is not None and end.is_trainer and end.exit_code in codes:
         return Incident(Reason.TRAINER_ASKED_RESTART, "", False, pod=pod)
@@ -240,6 +242,8 @@ def _find_loss(view: View) -> Incident | None:
 
 
 def _vanishing(view: View, pod: PodView) -> Incident:
+    if pod.ending.author is Author.PROGRAM:
+        return describe(view, judge_pod(view, pod))  # it failed before
     where = f" on {pod.node}" if pod.node else ""
     message = f"{pod.name}{where} is being deleted"
     action = match_policy(view.job.spec.pod_failure_policy, pod)

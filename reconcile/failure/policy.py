@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from api.objects import Raw, condition_of
 from api.trainer import container_status, terminated_of
+from reconcile.model.end import Author
 from reconcile.model.pods import PodView
 
 
@@ -35,7 +36,7 @@ def _matches_exit_codes(requirement: Raw | None, pod: PodView) -> bool:
 
     The code 0 never matches.
     """
-    if requirement is None or not pod.ending.is_programs:
+    if requirement is None or pod.ending.author is not Author.PROGRAM:
         return False
     if only := requirement.get("containerName"):
         code = (terminated_of(container_status(pod.raw, only)) or {}).get("exitCode")

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 
-from api.objects import Raw, condition_of, dicts_in, is_deleting, moment_of
+from api.objects import Raw, condition_of, condition_since, dicts_in, is_deleting, moment_of
 from api.signals import signal_of
 from api.trainer import terminated_of
 from reconcile.model.waits import is_hopeless
@@ -22,8 +22,8 @@ DISRUPTION_TARGET = "DisruptionTarget"
 """The pod condition that eviction, preemption, taints and node loss set before the pod ends."""
 BY_KUBELET = "TerminationByKubelet"
 """Its reason if the node needs room or shuts down; an eviction for the pod's own limit has none."""
-LOST_NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
-"""Its reasons if the node is gone, or has a NoExecute taint."""
+LOST_NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC", "NodeLost"})
+"""Its reasons, or the pod's, if the node is gone, or has a NoExecute taint."""
 MAX_GRACE_SECONDS = 366 * 86400
 """The longest grace period that we compute with: the API allows any int64, beyond the calendar."""
 
@@ -91,30 +91,27 @@ class PodEnd:
     """How a pod ended, or is ending.
 
     `container` says how the trainer ended, or else how an init container failed; for a living pod,
-    how the trainer last ended. None if neither has, or if the kubelet rejected the pod.
+    how the trainer last ended. None if neither has, or if the kubelet rejected the pod. `is_over`:
+    the container has not been started again.
     """
 
     raw: Raw
     container: ContainerEnd | None
+    is_over: bool
 
     @property
     def author(self) -> Author:
         """Who ended the pod."""
-        disruption, said = condition_of(self.raw, DISRUPTION_TARGET), self.words
-        if said and self.own_limit and (disruption or {}).get("reason") != BY_KUBELET:
+        disruption = condition_of(self.raw, DISRUPTION_TARGET)
+        if self.own_limit and (disruption or {}).get("reason") != BY_KUBELET:
             return Author.PROGRAM
-        if disruption or (said and self.container):
+        if self.is_over and self.is_own:
+            return Author.PROGRAM
+        if disruption or (self.words and self.container):
             return Author.CLUSTER
-        if is_deleting(self.raw) and not said:
+        if is_deleting(self.raw) and not self.words:
             return Author.USER
-        if self.container is None or self.container.is_nodes or self._is_begun_anew:
-            return Author.NODE  # if no container has ended, the kubelet rejected the pod
-        return Author.PROGRAM
-
-    @property
-    def is_programs(self) -> bool:
-        """Whether the program ended it, so that it counts."""
-        return self.author is Author.PROGRAM
+        return Author.NODE  # if no container has ended, the kubelet rejected the pod
 
     @property
     def words(self) -> str:
@@ -135,19 +132,19 @@ class PodEnd:
     @property
     def has_lost_node(self) -> bool:
         """Whether its node or container was lost; a NoExecute taint looks the same."""
-        condition = condition_of(self.raw, DISRUPTION_TARGET) or {}
-        is_gone = (self.raw.get("status") or {}).get("reason") == "NodeLost"
-        is_gone |= self.container is not None and self.container.is_lost
-        return is_gone or str(condition.get("reason")) in LOST_NODE_REASONS
+        if self.container is not None and self.container.is_lost:
+            return True
+        said = (self.raw.get("status"), condition_of(self.raw, DISRUPTION_TARGET))
+        return any(str((each or {}).get("reason")) in LOST_NODE_REASONS for each in said)
 
     @property
-    def is_done(self) -> bool:
-        """Whether a trainer that exited with 0 has done its work.
+    def is_own(self) -> bool:
+        """Whether a container that has ended did so by itself: it is done, or has failed.
 
-        It has not if it was asked to end before, or in the same second: such a trainer perhaps only
-        saved a checkpoint. It has not if the kubelet let the pod fail, either.
+        Not if others began to end it before, or in the same second: a trainer that then exits with
+        0 perhaps only saved a checkpoint. And not if its node lost it, or did not start it.
         """
-        if self._is_begun_anew or (self.container and self.container.is_lost):
+        if self._is_begun_anew or (self.container and self.container.is_nodes):
             return False
         finished = self.container.finished_at if self.container else None
         return all(finished and since and finished < since for since in self._interruptions())
@@ -158,18 +155,18 @@ class PodEnd:
 
         Kubelet 1.36 then shows no reason, but conditions that are all younger than the container.
         """
-        every = [condition_of(self.raw, type_) for type_ in ("PodScheduled", "Initialized")]
-        times = {moment_of(each.get("lastTransitionTime")) if each else None for each in every}
+        times = {condition_since(self.raw, type_) for type_ in ("PodScheduled", "Initialized")}
         since, started = times.pop(), self.container.started_at if self.container else None
-        return not times and since is not None and started is not None and since > started
+        return bool(not times and since and started and since > started)
 
     def _interruptions(self) -> Iterator[datetime | None]:
         """When others began to end the pod; None for a time that is not known."""
-        disruption, metadata = condition_of(self.raw, DISRUPTION_TARGET), self.raw["metadata"]
-        if self.words and (disruption is None or self.raw["status"].get("phase") == "Failed"):
+        is_disrupted = condition_of(self.raw, DISRUPTION_TARGET) is not None
+        metadata = self.raw["metadata"]
+        if self.words and not (is_disrupted and self.raw["status"].get("phase") != "Failed"):
             yield None
-        if disruption is not None:
-            yield moment_of(disruption.get("lastTransitionTime"))
+        if is_disrupted:
+            yield condition_since(self.raw, DISRUPTION_TARGET)
         if is_deleting(self.raw):
             due = moment_of(metadata["deletionTimestamp"])
             seconds = min(metadata.get("deletionGracePeriodSeconds") or 0, MAX_GRACE_SECONDS)
@@ -194,12 +191,13 @@ def container_end(name: str, is_trainer: bool, terminated: Raw) -> ContainerEnd:
 def read_end(raw: Raw, container: Raw, trainer: str) -> PodEnd:
     """The end of a pod, from the status of its trainer container, which has this name."""
     status: Raw = raw.get("status") or {}
-    ended, name = terminated_of(container), trainer
-    if ended is None and status.get("phase") == "Failed":
+    ended, name, has_failed = terminated_of(container), trainer, status.get("phase") == "Failed"
+    if not ended and has_failed:
         inits = dicts_in(status.get("initContainerStatuses"))
         failed = [each for each in inits if (terminated_of(each) or {}).get("exitCode")]
         last: Raw = failed[-1] if failed else {}  # native sidecars before it were told to end
         ended, name = terminated_of(last), last.get("name", trainer)
-    if ended is None and not (status.get("phase") == "Failed" and status.get("reason")):
+    is_over = bool(ended)
+    if not is_over and not (has_failed and status.get("reason")):
         ended = (container.get("lastState") or {}).get("terminated")
-    return PodEnd(raw, container_end(name, name == trainer, ended) if ended else None)
+    return PodEnd(raw, container_end(name, name == trainer, ended) if ended else None, is_over)

@@ -98,7 +98,7 @@ def _state(raw: Raw, container: Raw, ending: PodEnd) -> PodState:
     state = container.get("state") or {}
     terminated = state.get("terminated")
     if not terminated.get("exitCode") if terminated else phase == "Succeeded":
-        return PodState.SUCCEEDED if ending.is_done else PodState.FAILED
+        return PodState.SUCCEEDED if ending.is_own else PodState.FAILED
     if terminated:
         is_back_soon = _restarts_in_place(raw) and phase != "Failed"
         return PodState.STARTING if is_back_soon else PodState.FAILED

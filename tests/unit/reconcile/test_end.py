@@ -102,9 +102,14 @@ WAITED: Raw = {
     "lastState": {"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": stamp()}},
 }
 Ends = tuple[PodBuilder, ...]
+RUNS_AGAIN = [{**WAITED, "state": {"running": {"startedAt": stamp(1)}}}]
 ROWS: dict[str, tuple[Ends, Author, Reason | None]] = {
     "the trainer exits with an error, or a signal ends it (`OOMKilled`, a plain 137)": (
-        (ended(1), ended(137), ended(137, reason="OOMKilled"), ended(255), ended(1, reason="X")),
+        (
+            *(ended(1), ended(137), ended(137, reason="OOMKilled"), ended(255)),
+            *(ended(1, reason="X"), disrupted("", 1, 10), ended(1).deleting(10)),
+            disrupted("EvictionByEvictionAPI", 1, 70).deleting(75),
+        ),
         Author.PROGRAM,
         CODE,
     ),
@@ -195,6 +200,10 @@ ROWS: dict[str, tuple[Ends, Author, Reason | None]] = {
             disrupted("PreemptionByScheduler", 1),
             disrupted("TerminationByKubelet", 101),
             a_pod(JOB).running().with_condition(TARGET).deleting(30),
+            a_pod(JOB)
+            .with_status(phase="Running", containerStatuses=RUNS_AGAIN)
+            .with_condition(TARGET, seconds=20)
+            .deleting(30),
         ),
         Author.CLUSTER,
         CLUSTER,
