@@ -14,6 +14,7 @@ from api.constants import (
     LABEL_NO_BACKUP,
     MAX_CHILD_NAME,
     MAX_RESTARTED_AT,
+    MULTIKUEUE,
     OWN_MANAGERS,
     Role,
 )
@@ -59,6 +60,11 @@ class PaddleJob:
     def is_ours(self) -> bool:
         """Whether spec.managedBy leaves the job to this operator."""
         return self.spec.managed_by in OWN_MANAGERS
+
+    @property
+    def is_sent_away(self) -> bool:
+        """Whether MultiKueue runs the job in another cluster."""
+        return self.spec.managed_by == MULTIKUEUE
 
     @property
     def owner(self) -> Owner:

@@ -49,9 +49,10 @@ def controller_of(obj: Raw) -> Raw | None:
 
 def condition_of(obj: Raw, type_: str, status: str = "True") -> Raw | None:
     """The condition of this type in `status.conditions` if it has this status, or None."""
-    for condition in dicts_in((obj.get("status") or {}).get("conditions")):
-        if (condition.get("type"), condition.get("status")) == (type_, status):
-            return dict(condition)
+    conditions = (obj.get("status") or {}).get("conditions")
+    for each in conditions if isinstance(conditions, list) else ():  # asked often in a pass
+        if isinstance(each, dict) and (each.get("type"), each.get("status")) == (type_, status):
+            return dict(each)
     return None
 
 

@@ -175,7 +175,7 @@ class Manager:
             server.stop()
         if self._gate is not None:
             self._gate.close()
-        self._worker.applier.close(waits=is_drained)
+        self._worker.applier.close()
         left = self._threads.join(JOIN_SECONDS)
         for client in self._clients:
             client.close()

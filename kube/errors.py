@@ -39,9 +39,10 @@ class ApiError(Exception):
         self.details = details or {}
         self.retry_after = retry_after
 
-    def has_cause(self, reason: str) -> bool:
-        """Whether the API server's causes include one with this reason."""
-        return any(cause.get("reason") == reason for cause in self.details.get("causes") or ())
+    @property
+    def causes(self) -> frozenset[str]:
+        """The reasons of the causes that the API server gives."""
+        return frozenset(str(each.get("reason")) for each in self.details.get("causes") or ())
 
 
 class Invalid(ApiError):

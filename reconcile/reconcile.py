@@ -17,14 +17,13 @@ from reconcile.attempt.adoption import adopt, take_over
 from reconcile.attempt.back_off import await_back_off
 from reconcile.attempt.catch_up import follow_pods
 from reconcile.attempt.completion import find_completion
-from reconcile.attempt.deadlines import await_deadlines, is_time_up, seconds_to_ttl
+from reconcile.attempt.deadlines import await_deadlines, seconds_to_ttl
 from reconcile.attempt.gang_restart import answer_failures
 from reconcile.attempt.in_place import find_exhausted_in_place
 from reconcile.attempt.restart_request import find_requested_restart
 from reconcile.attempt.stalled import answer_stall, count_stall
 from reconcile.attempt.suspend import find_suspension
 from reconcile.attempt.validation import find_invalid_spec
-from reconcile.build.environment import overridden_variables
 from reconcile.build.gang import find_gang
 from reconcile.build.templates import replaced_fields
 from reconcile.children.children import change_children
@@ -39,13 +38,12 @@ from reconcile.children.refused import await_permission
 from reconcile.children.slow_create import await_slow_create
 from reconcile.children.startup_errors import await_startup
 from reconcile.children.terminating import await_leavers, force_deletes, seconds_to_force_delete
-from reconcile.children.workload import tend_delegated
+from reconcile.children.workload import job_deletes, tend_delegated
 from reconcile.failure.loss import add_loss, count_loss
 from reconcile.model.hold import Hold, Stop, count, earliest
 from reconcile.model.move import Move
 from reconcile.model.plan import EmitEvent, Observed, Outcome, Plan, Settings
 from reconcile.model.view import View, build_view
-from reconcile.model.workload import has_quota
 from reconcile.status.kstatus import with_kstatus
 from reconcile.status.placement import await_start
 from reconcile.status.summary import FIRST_STATUS_SECONDS, summarize, tell_in_others
@@ -114,7 +112,6 @@ _TROUBLE = (
     *(Condition.RUNNING, Condition.PENDING),
     *(Condition.TRAINED_ALONE, Condition.TRAINING_STALLED),
 )
-_NO_CHANGES = Plan()
 QUIET_PHASES = frozenset({Phase.PENDING, Phase.STARTING})
 
 
@@ -205,17 +202,16 @@ def _tend(view: View) -> Plan:
     note = next((hold.note for hold in view.holds if hold.note), None)
     if note is not None:
         return Plan(status=diff_status(view.job.raw_status, note), requeue_after=_next_pass(view))
-    stop = max((hold.stops for hold in view.holds), default=Stop.NOTHING)
+    stop = max([Stop.NOTHING, *[hold.stops for hold in view.holds]])
     return _report(view, change_children(view, stop) if stop is not Stop.CHANGES else Plan())
 
 
 def _tend_ended(view: View) -> Plan:
-    left, patches = seconds_to_ttl(view), wanted_patches(view)
-    goes = is_time_up(view) and not (patches or has_quota(view.workload))
+    left, goes = seconds_to_ttl(view), job_deletes(view)
     if view.is_inherited or (goes and not view.holds):
         # Another operator that has ended the job has cleaned up, too; its status stays.
-        return Plan(delete_job=goes, requeue_after=left)
-    plan = Plan(wanted_deletes(view), patches, delete_job=goes, requeue_after=left)
+        return Plan(goes, requeue_after=left)
+    plan = Plan(wanted_deletes(view) + goes, wanted_patches(view), requeue_after=left)
     return _report(view, plan)
 
 
@@ -230,7 +226,7 @@ def _tend_others(view: View) -> Plan:
     )
 
 
-def _report(view: View, plan: Plan = _NO_CHANGES) -> Plan:
+def _report(view: View, plan: Plan) -> Plan:
     """The plan with force-deletes added, and with the job's status if a status write is due."""
     plan = without_refused(view, plan)
     status = _stamp(add_loss(view, summarize(view)), view.job.generation)
@@ -256,7 +252,7 @@ def _report(view: View, plan: Plan = _NO_CHANGES) -> Plan:
 _TENDED: dict[State, Callable[[View], Plan]] = {
     **dict.fromkeys(_STAYS | State.BEHIND, _tend),
     State.ENDED: _tend_ended,
-    State.DELETING: _report,
+    State.DELETING: lambda view: _report(view, Plan()),
     **dict.fromkeys(State.INHERITED | State.DELEGATED, _tend_others),
 }
 """What a pass does in each state, if no policy moves the job to another one."""
@@ -264,7 +260,7 @@ _TENDED: dict[State, Callable[[View], Plan]] = {
 
 def _next_pass(view: View, *times: float | None) -> float | None:
     """Seconds until the earliest time that is still ahead; a past time triggers no pass."""
-    return earliest(*times, *(hold.seconds for hold in view.holds))
+    return earliest(*times, *[hold.seconds for hold in view.holds])
 
 
 def _status_patch(view: View, status: JobStatus) -> Raw | None:
@@ -356,11 +352,6 @@ def _describe(view: View) -> str:
 def _first_events(view: View, status: JobStatus, now_runs: bool) -> list[EmitEvent]:
     """Events about a new job; without Created if the job already runs."""
     events = [] if now_runs else [EmitEvent("Normal", Reason.CREATED, _describe(view))]
-    overridden = [] if status.is_terminal else overridden_variables(view)
-    if overridden:
-        names = ", ".join(overridden)
-        message = f"the operator sets these variables and drops the template's values: {names}"
-        events.append(EmitEvent("Warning", Reason.OWNED_VARIABLE, message))
     fields = [] if status.is_terminal else replaced_fields(view, find_gang(view))
     if fields:
         message = f"the operator sets these fields and drops the template's: {', '.join(fields)}"

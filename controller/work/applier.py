@@ -26,7 +26,7 @@ from controller.work.memory import JobMemory
 from controller.work.result import Result
 from kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid, NoRight, NotFound
 from metrics import Metrics
-from reconcile.model.plan import Child, Create, Delete, ObjectReference, Patch, Plan, Refusal
+from reconcile.model.plan import Child, Create, Delete, Patch, Plan, Refusal
 
 MAX_PARALLEL = 16
 """Helper threads that write children, for all workers together."""
@@ -88,13 +88,10 @@ class Applier:
         self._delete_children(task)
         patched = self._patch_children(task)
         self._create_children(task)  # even if patches failed: perhaps Kueue's webhook is down
-        for patch, error in zip(plan.patches, patched, strict=True):
-            _note(task.result, patch, error)
+        for item, error in zip(plan.patches, patched, strict=True):
+            _note(task.result, item, error)
         if self._write_status(task):
             self._report(task)
-        if plan.delete_job and not task.result.errors:
-            delete = Delete(ObjectReference.of(family.job))
-            _note(task.result, delete, self._children.delete(owner, delete))
         return task.result
 
     def report(self, owner: Owner, family: Family, plan: Plan, result: Result) -> None:
@@ -107,9 +104,9 @@ class Applier:
         """Start no more batches; writes in progress finish."""
         self._stop.set()
 
-    def close(self, *, waits: bool = True) -> None:
-        """Stop the helper threads; `waits` for them, which is right if no worker uses them."""
-        self._helpers.close(waits=waits)
+    def close(self) -> None:
+        """Let the helper threads end after their writes in progress."""
+        self._helpers.close()
 
     def _confirm_gone(self, task: _Task) -> bool:
         """Whether the API server confirms that the pods are gone; if not, notes an error."""
@@ -133,7 +130,7 @@ class Applier:
             if not self._may_go_on(task.result):
                 return
 
-    def _patch_children(self, task: _Task) -> list[ApiError | None]:
+    def _patch_children(self, task: _Task) -> list[Error]:
         return self._helpers.map(partial(self._children.patch, task.owner), task.plan.patches)
 
     def _create_children(self, task: _Task) -> None:
@@ -201,7 +198,7 @@ def _note(result: Result, write: Create | Delete | Patch, error: ApiError | None
     if error is None:
         (result.deleted if is_delete else result.patched if is_patch else result.created).add(child)
         return
-    if error.has_cause("NamespaceTerminating"):
+    if "NamespaceTerminating" in error.causes:
         result.is_hopeless = True
         return
     message = error.message[:MAX_MESSAGE_CHARACTERS]

@@ -166,7 +166,7 @@ class EventRecorder:
                 failure = error
                 break
         self._metrics.event_dropped("error")
-        if not (isinstance(failure, NotLeader) or failure.has_cause("NamespaceTerminating")):
+        if not (isinstance(failure, NotLeader) or "NamespaceTerminating" in failure.causes):
             self._log.warning("event_not_sent", reason=note.event.reason, error=failure.message)
 
     def _send_timed(self, note: _Note) -> None:

@@ -38,7 +38,6 @@ class FollowedLog:
         self.is_telling = False
         self.next_tail: int | None = None
         """The worker whose last line is to be read next, where the log is silent."""
-        self._tails: tuple[Tail, ...] = ()
         self._reader = ProgressReader()
         self._last: Line | None = None
         """The last line that was read, as the node wrote it."""
@@ -62,19 +61,11 @@ class FollowedLog:
         """Note that the log could not be read: the time until the next read does not count."""
         self._read_at = -math.inf
 
-    def begin_tails(self) -> None:
-        """The last lines of all workers are read before the next read of this log."""
-        self.next_tail, self._tails = 0, ()
-
     def add_tail(self, worker: int, tail: Tail) -> None:
-        """Add the last line of a worker."""
-        self.next_tail, self._tails = worker + 1, (*self._tails, tail)
-
-    def end_tails(self) -> None:
-        """All have been read: the reading has them until the log goes on."""
-        self.next_tail = None
+        """Add the last line of a worker to the reading, which has it until the log goes on."""
+        self.next_tail = worker + 1
         if self.reading is not None:
-            self.reading = replace(self.reading, tails=self._tails)
+            self.reading = replace(self.reading, tails=(*self.reading.tails, tail))
 
     def take(self, log: bytes, at: float, now: datetime, broken_at: float = -math.inf) -> Reading:
         """Add what was read; returns the new reading. Sets `is_telling`: whether a pass is needed.

@@ -31,9 +31,9 @@ class Helpers:
         wait(started)
         return [each.result() for each in started]
 
-    def close(self, *, waits: bool = False) -> None:
-        """Let the threads end; `waits` until they have, which a call that hangs holds up."""
-        self._pool.shutdown(waits, cancel_futures=True)
+    def close(self) -> None:
+        """Let the threads end; does not wait for a call that hangs."""
+        self._pool.shutdown(wait=False)
 
     def _start(self, do: Callable[[Item], Result], item: Item) -> Future[Result]:
         """Let a free helper call `do`, or call it here if none is free; returns the Future."""

@@ -214,7 +214,7 @@ class LogReader:
         reading = followed.take(log, at, now, self._broken_at)
         stall = find_stall(policy, reading, now) if policy else None
         if stall is Reason.NO_OUTPUT and not reading.tails:
-            followed.begin_tails()
+            followed.next_tail = 0
             return 0.0
         # If another pod has the name now, this was perhaps its log; passes ignore the reading.
         self.memory.note_training(target.owner.key, target.owner.uid, followed.pod_uid, reading)
@@ -278,5 +278,5 @@ class LogReader:
             tail = (name, lines[-1].time, lines[-1].text) if lines else (name, None, "")
             target.log.add_tail(index, tail)
             return True
-        target.log.end_tails()
+        target.log.next_tail = None
         return False

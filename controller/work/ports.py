@@ -62,6 +62,5 @@ class PortRanges:
 
 def _needs_ports(spec: Raw) -> bool:
     """Whether pods of the job are perhaps on the host's network, as `JobSpec.host_roles` says."""
-    templates = ((spec.get(role) or {}).get("template") or {} for role in Role)
-    on_host = any((template.get("spec") or {}).get("hostNetwork") for template in templates)
-    return on_host or spec.get("intranet") == Intranet.HOST
+    pods = (spec[role]["template"]["spec"] for role in Role if spec.get(role))
+    return spec.get("intranet") == Intranet.HOST or any(pod.get("hostNetwork") for pod in pods)

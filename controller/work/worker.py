@@ -95,7 +95,7 @@ class Worker:
             self.work(key)
 
     def work(self, key: Key) -> None:
-        """Do one pass over a job, unless it has to wait. Raises nothing: exceptions are logged."""
+        """Do one pass over a job, unless it has to wait. Exceptions of the pass are logged."""
         filing = self._hold_back(key)
         if filing is None:
             started = self.clock.monotonic()

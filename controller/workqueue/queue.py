@@ -182,10 +182,10 @@ class WorkQueue:
         if filing.is_failed:
             delay = self.retry(key, filing.asked_seconds, is_away=filing.is_away)
             # A deadline comes once. What each pass asks for anew must not undo the back-off.
-            if after is None or after >= delay or key in self._early:
-                after = after if key not in self._early else None
+            if key in self._early:
                 self._early.discard(key)
-            else:
+                after = None
+            elif after is not None and after < delay:
                 self._early.add(key)
         if after is not None:
             self.add_after(key, after)

@@ -6,7 +6,7 @@ then resolves. A user's entry is dropped if the operator owns the name.
 
 from api.constants import Intranet, Role
 from api.objects import Raw
-from api.trainer import PORT_VARIABLE, trainer_of
+from api.trainer import PORT_VARIABLE
 from api.training import RESUME_VARIABLE
 from reconcile.build.addresses import format_endpoint, host_of, port_of
 from reconcile.build.rendezvous import CONFIG_MAP_VARIABLES, RENDEZVOUS_VARIABLE, rendezvous_key
@@ -87,19 +87,6 @@ def merge_env(view: View, own: list[Raw], template: list[Raw]) -> list[Raw]:
     kept = [entry for entry in template if entry.get("name") not in owned]
     named = {entry.get("name") for entry in kept}
     return [*(entry for entry in own if entry["name"] not in named), *kept]
-
-
-def overridden_variables(view: View) -> list[str]:
-    """Variables that the operator sets and a template sets to a different value: sorted names."""
-    found: set[str] = set()
-    owned = owned_variables(view)
-    for name, (role, index) in view.wanted.items():
-        if index == 0:
-            own = {entry["name"]: entry for entry in build_env(view, name, role, index)}
-            for entry in trainer_of(view.job.spec.roles[role].pod_spec).get("env") or ():
-                if entry.get("name") in owned and own.get(entry["name"]) != entry:
-                    found.add(entry["name"])
-    return sorted(found)
 
 
 def _address_env(view: View, name: str) -> list[Raw]:

@@ -21,13 +21,7 @@ from api.constants import (
 from api.job import PaddleJob
 from api.objects import Raw
 from api.trainer import trainer_of
-from reconcile.build.addresses import (
-    endpoints_of,
-    format_endpoint,
-    host_of,
-    hosts_of,
-    port_of,
-)
+from reconcile.build.addresses import endpoints_of, format_endpoint, host_of, hosts_of, port_of
 from reconcile.build.launcher import count_processes
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View

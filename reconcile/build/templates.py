@@ -69,7 +69,7 @@ def build_pod(view: View, name: str, gang: Gang | None) -> Raw:
 
 
 def replaced_fields(view: View, gang: Gang | None) -> list[str]:
-    """The fields of templates, other than variables, whose values the operator replaces."""
+    """The fields of templates, variables too, whose values the operator replaces."""
     found: list[str] = []
     for name, (role, index) in view.wanted.items():
         if index == 0:
@@ -85,12 +85,12 @@ def _replaced(wanted: Any, built: Any, path: str) -> Iterator[str]:
     """The paths of the values that a template sets and the pod does not have."""
     if isinstance(wanted, dict) and isinstance(built, dict):
         for key, value in wanted.items():
-            if key != "env":
-                yield from _replaced(value, built.get(key), f"{path}.{key}")
+            yield from _replaced(value, built.get(key), f"{path}.{key}")
     elif isinstance(wanted, list) and isinstance(built, list):
         named = {each.get("name"): each for each in built if isinstance(each, dict)}
+        kept = set(map(repr, built))  # a user's list can be long
         for each in wanted:
-            if each not in built:
+            if repr(each) not in kept:
                 name = each.get("name") if isinstance(each, dict) else each
                 yield from _replaced(each, named.get(name), f"{path}[{name}]")
     elif wanted not in (None, "", [], {}, built):

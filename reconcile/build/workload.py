@@ -88,9 +88,8 @@ def _is_admitted_job(view: View, workload: Raw) -> bool:
     number, or all that it asks for if these are fewer.
     """
     annotations = workload["metadata"].get("annotations") or {}
-    if ANNOTATION_TEMPLATES in annotations:
-        is_same = annotations[ANNOTATION_TEMPLATES] == view.templates_digest
-    else:  # an earlier release made it
+    is_same = annotations.get(ANNOTATION_TEMPLATES) == view.templates_digest
+    if ANNOTATION_TEMPLATES not in annotations:  # an earlier release made it
         is_same = annotations.get(ANNOTATION_POD_SETS) == _digest(view)
     roles, asked = view.job.spec.roles, parse_job(view.observed.job).spec.roles
     wanted = {str(role): spec.replicas for role, spec in roles.items()}
@@ -148,13 +147,12 @@ def _pod_sets(view: View) -> list[Raw]:
     Only elastic jobs can run with fewer pods, so only they have a minCount.
     """
     wanted = parse_job(view.observed.job).spec
+    elastic = wanted.is_elastic
     return [
         {
             "name": str(role),
             "count": spec.replicas,
-            **(
-                {"minCount": spec.least} if wanted.is_elastic and spec.least < spec.replicas else {}
-            ),
+            **({"minCount": spec.least} if elastic and spec.least < spec.replicas else {}),
             "template": _template(spec.template),
             "topologyRequest": _topology(spec.template),
         }

@@ -96,12 +96,7 @@ def _names(view: View) -> list[str]:
 
 def _least(view: View) -> int:
     """The fewest ranges with which the job works."""
-    spec = view.job.spec
-    return sum(
-        r.least if spec.is_elastic else r.replicas
-        for r in map(spec.roles.get, view.host_roles)
-        if r
-    )
+    return min(len(_names(view)), view.job.spec.least_replicas)
 
 
 def _namespace_limit(view: View) -> int:

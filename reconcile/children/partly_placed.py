@@ -25,14 +25,7 @@ from reconcile.attempt.restart import restart_delay, with_attempt
 from reconcile.build.gang import find_gang
 from reconcile.build.rendezvous import all_have_addresses
 from reconcile.children.refusals import is_over_quota
-from reconcile.model.hold import (
-    GIVE_BACK_FLAG,
-    Hold,
-    Stop,
-    and_more,
-    clock_time,
-    grace_since,
-)
+from reconcile.model.hold import GIVE_BACK_FLAG, Hold, Stop, and_more, clock_time, grace_since
 from reconcile.model.move import Move
 from reconcile.model.plan import EmitEvent, Refusal
 from reconcile.model.pods import PodState, PodView

@@ -18,26 +18,19 @@ from api.constants import (
 )
 from api.objects import name_of
 from reconcile.attempt.adoption import take_over
-from reconcile.attempt.deadlines import is_time_up
 from reconcile.build.gang import find_gang, own_pod_group_patches
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.children.terminating import force_deletes
 from reconcile.children.wake import wake_patches
 from reconcile.children.workload import (
     finish_patches,
+    job_deletes,
     workload_creates,
     workload_deletes,
     workload_patches,
 )
 from reconcile.model.hold import Hold, and_more
-from reconcile.model.plan import (
-    FORMER_JOB,
-    OWNERLESS,
-    YOUNG_KIND,
-    Patch,
-    Plan,
-    Refusal,
-)
+from reconcile.model.plan import FORMER_JOB, OWNERLESS, YOUNG_KIND, Patch, Plan, Refusal
 from reconcile.model.view import View
 
 RETRIES = "the operator retries by itself"
@@ -50,9 +43,8 @@ def drop_moot(view: View) -> View:
     if not view.observed.refusals:
         return view
     lacking = lacking_children(view)
-    deletes = (*wanted_deletes(view), *workload_deletes(view), *force_deletes(view))
-    leaving = {delete.target.child for delete in deletes}
-    leaving |= {("PaddleJob", view.job.name)} if is_time_up(view) else set()
+    deletes = wanted_deletes(view) + workload_deletes(view) + force_deletes(view)
+    leaving = {delete.target.child for delete in deletes + job_deletes(view)}
     changing = {patch.target.child for patch in wanted_patches(view)}
 
     def stands(refusal: Refusal) -> bool:
@@ -61,8 +53,6 @@ def drop_moot(view: View) -> View:
         return refusal.name in lacking.get(refusal.kind, ())
 
     standing = tuple(sorted(filter(stands, view.observed.refusals), key=lambda r: r.is_patch))
-    if standing == view.observed.refusals:
-        return view
     return replace(view, observed=replace(view.observed, refusals=standing))
 
 
@@ -75,7 +65,6 @@ def without_refused(view: View, plan: Plan) -> Plan:
         plan,
         deletes=tuple(each for each in plan.deletes if each.target.child not in refused),
         patches=tuple(each for each in plan.patches if each.target.child not in refused),
-        delete_job=plan.delete_job and ("PaddleJob", view.job.name) not in refused,
         is_paused=True,
     )
 

@@ -33,7 +33,7 @@ class _Error(NamedTuple):
 
 def await_startup(view: View) -> Move | Hold | None:
     """Fail a job with a pod whose grace period is over, or wait for the pods that cannot start."""
-    found = (list(_errors(view, pod)) for pod in view.pods.values())
+    found = [list(_errors(view, pod)) for pod in view.pods.values() if pod.waits]
     errors = [min(each, key=lambda error: error.due) for each in found if each]
     due = [error for error in errors if error.due <= view.now]
     if due:

@@ -11,14 +11,7 @@ from datetime import datetime, timedelta
 from api.constants import FORMER_FINALIZER, Reason
 from api.objects import Raw, condition_of, is_deleting, moment_of, name_of
 from reconcile.model.end import MAX_GRACE_SECONDS
-from reconcile.model.hold import (
-    Hold,
-    Stop,
-    and_more,
-    clock_time,
-    count,
-    earliest,
-)
+from reconcile.model.hold import Hold, Stop, and_more, clock_time, count, earliest
 from reconcile.model.plan import Delete, ObjectReference
 from reconcile.model.pods import PodView
 from reconcile.model.view import View

@@ -5,16 +5,9 @@ controller clears the admission. Conditions also report the job's end and readin
 replaces the whole list of conditions, so it applies only to the version that was seen.
 """
 
-from api.constants import (
-    ANNOTATION_SUSPENDED,
-    LABEL_JOB_NAME,
-    LABEL_QUEUE,
-    MULTIKUEUE,
-    Condition,
-    Phase,
-    Role,
-)
+from api.constants import ANNOTATION_SUSPENDED, LABEL_JOB_NAME, LABEL_QUEUE, Condition, Phase, Role
 from api.objects import Raw, controller_of, format_time, labels_of, name_of, parse_time
+from reconcile.attempt.deadlines import is_time_up
 from reconcile.build.workload import build_adoption, build_workload, is_of_job, is_stale, uses_kueue
 from reconcile.children.cleanup import has_ended
 from reconcile.model.plan import Create, Delete, ObjectReference, Patch, Plan, deletes_of
@@ -87,7 +80,7 @@ def workload_patches(view: View) -> tuple[Patch, ...]:
 
 def tend_delegated(view: View) -> Plan:
     """In MultiKueue's manager, maintain only the Workload: the job runs in another cluster."""
-    is_managers = view.job.spec.managed_by == MULTIKUEUE and view.observed.workloads_served
+    is_managers = view.job.is_sent_away and view.observed.workloads_served
     if not is_managers or view.job.is_deleting or view.job.status.is_terminal:
         return Plan()
     creates = tuple(filter(None, (workload_creates(view),)))
@@ -105,6 +98,12 @@ def finish_patches(view: View) -> tuple[Patch, ...]:
     message = condition.message if condition else ""
     finished = ("Finished", True, "Succeeded" if is_well else "Failed", message)
     return _status_patch(view, workload, {}, finished)
+
+
+def job_deletes(view: View) -> tuple[Delete, ...]:
+    """The job itself, if its ttlSecondsAfterFinished has passed and its quota is given back."""
+    is_due = is_time_up(view) and not (finish_patches(view) or has_quota(view.workload))
+    return deletes_of([view.observed.job] if is_due else ())
 
 
 def _spec_patch(view: View, workload: Raw) -> tuple[Patch, ...]:

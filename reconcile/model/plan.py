@@ -149,7 +149,6 @@ class Plan:
     `status` is a JSON merge patch for the status subresource: `{"status": {...}}`. The API server
     must refuse it unless the job still has the observed version.
     `requeue_after` is in seconds; None means that only an event triggers the next pass.
-    `delete_job` deletes the job itself, last of all (ttlSecondsAfterFinished).
     `is_move`: the status moves the job to another state, and the next pass acts on it.
     `verify_gone` names pods that the plan assumes gone. Because the cache can lag, they are read
     from the API server first. If one is alive, nothing is applied and the key is retried.
@@ -165,7 +164,6 @@ class Plan:
     events: tuple[EmitEvent, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     requeue_after: float | None = None
-    delete_job: bool = False
     is_move: bool = False
     verify_gone: tuple[str, ...] = ()
     moot: frozenset[Child] = frozenset()

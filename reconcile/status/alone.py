@@ -17,30 +17,30 @@ from reconcile.words.alone import IPV6, counts_one_node, describe_alone
 
 def note_alone(view: View, status: JobStatus) -> JobStatus:
     """The status with the condition as worker 0's pods show it; unchanged if no pod shows it."""
-    is_alone = _is_alone(view)
-    if is_alone is None or is_alone == status.is_true(Condition.TRAINED_ALONE):
+    said = _explain(view)
+    if said is None or bool(said) == status.is_true(Condition.TRAINED_ALONE):
         return status
-    if not is_alone:
+    if not said:
         return end_conditions(status, view.now, Condition.TRAINED_ALONE)
-    message = IPV6 if _has_one_node(view) else describe_alone(view.job)
-    reason = Reason.TRAINED_ALONE
-    return set_condition(status, Condition.TRAINED_ALONE, True, reason, message, view.now)
+    return set_condition(
+        status, Condition.TRAINED_ALONE, True, Reason.TRAINED_ALONE, said, view.now
+    )
 
 
-def _is_alone(view: View) -> bool | None:
-    """Whether the latest attempt that has run trained alone; None if no pod shows it."""
+def _explain(view: View) -> str | None:
+    """Why the latest attempt that has run trained alone; empty if not, None if no pod shows it."""
     if not view.job.spec.has_workers_only or view.job.spec.total_replicas < 2:
-        return False
+        return ""
     if _has_one_node(view):
-        return True
+        return IPV6
     firsts = (p for p in view.all_pods if (p.role, p.index) == (Role.WORKER, 0))
     shown = [pod for pod in firsts if pod.end or view.all_run]
     if not shown:
         return None
     latest = max(shown, key=lambda pod: pod.attempt)
     if latest.end and latest.end.is_alone:
-        return True
-    return None if latest.restarts else False  # a restart in place is no new attempt
+        return describe_alone(view.job)
+    return None if latest.restarts else ""  # a restart in place is no new attempt
 
 
 def _has_one_node(view: View) -> bool:

@@ -51,7 +51,7 @@ def _silent(view: View) -> Hold | None:
 
     A pod that tolerates every taint is not evicted from a dead node, so it seems to run for ever.
     """
-    silent = [pod for pod in view.pods.values() if pod.is_live and _is_silent(pod.raw)]
+    silent = [pod for pod in view.pods.values() if _is_silent(pod.raw) and pod.is_live]
     if not silent:
         return None
     pod, since = silent[0], condition_since(silent[0].raw, "Ready", "False")
@@ -73,8 +73,8 @@ def _is_silent(pod: Raw) -> bool:
 def _waiting(view: View) -> Hold | None:
     """A hold if a kubelet says why a container has not started, such as ports that are in use."""
     for pod in view.pods.values():
-        for wait in pod.waits if pod.is_live else ():
-            is_told = wait.text or wait.state not in UNTRIED
+        for wait in pod.waits:
+            is_told = pod.is_live and (wait.text or wait.state not in UNTRIED)
             if is_told and not (view.config_map is None and is_about_config_map(view, wait.text)):
                 cause = wait.describe(pod.name)
                 return Hold(Reason.WAITING_FOR_PODS, cause, "nothing, its node tries again")

@@ -4,16 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from api.constants import (
-    LABEL_JOB_UID,
-    LABEL_ROLE,
-    MULTIKUEUE,
-    TERMINAL_PHASES,
-    Condition,
-    Phase,
-    Reason,
-    Role,
-)
+from api.constants import LABEL_JOB_UID, LABEL_ROLE, TERMINAL_PHASES, Condition, Phase, Reason, Role
 from api.objects import Raw, changed, format_time
 from api.status import NOT_WAITING, JobStatus, RoleStatus, dump_status, telling_conditions
 from reconcile.attempt.restart_request import note_request
@@ -64,7 +55,7 @@ def tell_in_others(view: View) -> tuple[JobStatus, Raw | None]:
     Unchanged where it is a copy of the status in another cluster, as Kueue makes it.
     """
     status = view.job.status
-    if view.job.is_ours or (view.job.spec.managed_by == MULTIKUEUE and not status.phase):
+    if view.job.is_ours or (view.job.is_sent_away and not status.phase):
         status = _set_pending(view, status, view.reported_hold, Reason.ENDED)
     if status.conditions == view.job.status.conditions:
         return view.job.status, None

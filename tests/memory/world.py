@@ -363,7 +363,7 @@ def is_child(obj: Raw, job: Raw) -> bool:
 
 def writes_nothing(plan: Plan) -> bool:
     """Whether the pass found nothing to write."""
-    return not (plan.deletes or plan.patches or plan.creates or plan.status or plan.delete_job)
+    return not (plan.deletes or plan.patches or plan.creates or plan.status)
 
 
 def merge(target: Raw, patch: Raw) -> Raw:

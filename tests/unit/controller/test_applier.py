@@ -13,7 +13,16 @@ from controller.cache.store import Family
 from controller.client.resources import POD
 from controller.work.applier import BACKLOGGED_CREATES, MAX_BATCH, MAX_CREATES
 from kube.errors import Throttled, Transient
-from reconcile.model.plan import Create, Delete, EmitEvent, ObjectReference, Outcome, Patch, Plan
+from reconcile.model.plan import (
+    Create,
+    Delete,
+    EmitEvent,
+    ObjectReference,
+    Outcome,
+    Patch,
+    Plan,
+    deletes_of,
+)
 from tests.live import patience
 from tests.unit.controller.fakes import drop, reply, status
 from tests.unit.controller.memory_api import Writes
@@ -338,7 +347,7 @@ def test_events_and_totals_follow_a_status_that_was_written(bench, is_written):
 
 
 def test_a_job_whose_time_is_over_is_deleted_by_its_uid(bench):
-    bench.apply(Plan(delete_job=True))
+    bench.apply(Plan(deletes=deletes_of([bench.job])))
     assert JOB_PATH not in bench.api.objects
     (options,) = [body for verb, _, body in bench.api.writes if verb == "DELETE"]
     assert options["preconditions"] == {"uid": "job-1"}

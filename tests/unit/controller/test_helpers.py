@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[3]
 def helpers() -> Iterator[Helpers]:
     helpers = Helpers(HELPERS, "help")
     yield helpers
-    helpers.close(waits=True)
+    helpers.close()
 
 
 def test_a_worker_does_not_wait_for_what_helpers_do_for_another(helpers):
@@ -59,7 +59,7 @@ def test_all_calls_have_ended_when_what_one_raises_reaches_the_worker(helpers, a
 
 
 def test_helpers_that_were_closed_leave_the_work_to_the_worker(helpers):
-    helpers.close(waits=True)
+    helpers.close()
     assert helpers.map(str, range(3)) == ["0", "1", "2"]
 
 

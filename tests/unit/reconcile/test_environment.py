@@ -5,7 +5,8 @@ import pytest
 from api.constants import Role
 from api.job import pod_name
 from api.objects import Raw
-from reconcile.build.environment import build_env, merge_env, overridden_variables
+from reconcile.build.environment import build_env, merge_env
+from reconcile.build.templates import replaced_fields
 from reconcile.model.plan import Settings
 from tests.memory.builders import JobBuilder, a_job, a_template, view_of
 
@@ -106,17 +107,18 @@ def test_template_chooses_the_heter_device():
 
 
 OVERRIDDEN = {
-    "other": ({"name": "PADDLE_TRAINER_ID", "value": "7"}, ["PADDLE_TRAINER_ID"]),
+    "other": ({"name": "PADDLE_TRAINER_ID", "value": "7"}, ["PADDLE_TRAINER_ID].value"]),
     "the-same": ({"name": "TRAINING_ROLE", "value": "TRAINER"}, []),
     "not-owned": ({"name": "MINE", "value": "7"}, []),
     "port": ({"name": "PADDLE_PORT", "value": "7"}, []),
-    "config-map": ({"name": "PADDLE_TRAINERS_NUM", "value": "7"}, ["PADDLE_TRAINERS_NUM"]),
+    "config-map": ({"name": "PADDLE_TRAINERS_NUM", "value": "7"}, ["PADDLE_TRAINERS_NUM]"]),
 }
 
 
 @pytest.mark.parametrize(("entry", "told"), OVERRIDDEN.values(), ids=OVERRIDDEN)
 def test_overridden_variables_are_told(entry, told):
-    assert overridden_variables(view_of(a_job().with_workers(2, with_env(entry)))) == told
+    found = replaced_fields(view_of(a_job().with_workers(2, with_env(entry))), None)
+    assert found == [f"worker: spec.containers[paddle].env[{each}" for each in told]
 
 
 @pytest.mark.parametrize(
@@ -138,11 +140,11 @@ def test_workers_without_servers_are_given_the_rank_that_paddleformers_reads(job
 def test_a_template_that_ranks_its_workers_itself_wins_without_an_event(name):
     mine = {"name": name, "value": "mine"}
     assert merged(a_job().with_workers(2), mine)[name] == "mine"
-    assert not overridden_variables(view_of(a_job().with_workers(2, with_env(mine))))
+    assert not replaced_fields(view_of(a_job().with_workers(2, with_env(mine))), None)
 
 
 def test_sidecars_variables_are_their_own():
     template = a_template()
     entry = {"name": "PADDLE_TRAINER_ID", "value": "7"}
     template["spec"]["containers"].append({"name": "sidecar", "env": [entry]})
-    assert overridden_variables(view_of(a_job().with_workers(1, template))) == []
+    assert replaced_fields(view_of(a_job().with_workers(1, template)), None) == []
