@@ -128,10 +128,7 @@ class WorkQueue:
     def retry(
         self, key: Key, asked_seconds: float | None = None, *, is_away: bool = False
     ) -> float:
-        """Count a failure; add the key after its back-off, or about `asked_seconds` if given.
-
-        Returns the seconds until then.
-        """
+        """Count a failure; add the key after its back-off or `asked_seconds`; returns the delay."""
         self._metrics.retried()
         most = RECONNECT_SECONDS if is_away else RETRY_MAX_SECONDS
         delay = self._limiter.next_delay(key, asked_seconds, most)

@@ -28,13 +28,10 @@ MAX_GRACE_SECONDS = 366 * 86400
 """The longest grace period that we compute with: the API allows any int64, beyond the calendar."""
 
 # Words of others: kubelet 1.27 to 1.36, containerd 2. tests/e2e/test_ends.py has them from a node.
+_STORAGE = re.compile(r"(?!The node).*exceed\w* .*\blimit\b")
 OWN_LIMITS = (
     ("Evicted", re.compile("Usage of EmptyDir .* exceeds the limit"), "its emptyDir.sizeLimit"),
-    (
-        "Evicted",
-        re.compile(r"(?!The node).*exceed\w* .*\blimit\b"),
-        "resources.limits.ephemeral-storage",
-    ),
+    ("Evicted", _STORAGE, "resources.limits.ephemeral-storage"),
     ("DeadlineExceeded", re.compile(""), "activeDeadlineSeconds of the pod template"),
 )
 """A pod's status.reason, and words of its message, if it exceeded its own limit; what to raise."""

@@ -8,8 +8,7 @@ mislead any launcher, it is set before programs start.
 
 from api.constants import Condition, Reason, Role
 from api.status import JobStatus
-from reconcile.build.addresses import endpoints_of
-from reconcile.build.rendezvous import ENDPOINT_LISTS, all_have_addresses
+from reconcile.build.rendezvous import ENDPOINT_LISTS
 from reconcile.model.move import end_conditions, set_condition
 from reconcile.model.view import View
 from reconcile.words.alone import IPV6, counts_one_node, describe_alone
@@ -31,7 +30,7 @@ def _explain(view: View) -> str | None:
     """Why the latest attempt that has run trained alone; empty if not, None if no pod shows it."""
     if not view.job.spec.has_workers_only or view.job.spec.total_replicas < 2:
         return ""
-    if _has_one_node(view):
+    if counts_one_node(view.published.get(ENDPOINT_LISTS[Role.WORKER], [])):
         return IPV6
     firsts = (p for p in view.all_pods if (p.role, p.index) == (Role.WORKER, 0))
     shown = [pod for pod in firsts if pod.end or view.all_run]
@@ -41,12 +40,3 @@ def _explain(view: View) -> str | None:
     if latest.end and latest.end.is_alone:
         return describe_alone(view.job)
     return None if latest.restarts else ""  # a restart in place is no new attempt
-
-
-def _has_one_node(view: View) -> bool:
-    """Whether launchers take the attempt's endpoints, as soon as they are known, for one node's."""
-    if view.config_map is not None:
-        endpoints = view.published.get(ENDPOINT_LISTS[Role.WORKER], [])
-    else:
-        endpoints = endpoints_of(view, Role.WORKER) if all_have_addresses(view) else []
-    return counts_one_node(endpoints)
