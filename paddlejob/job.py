@@ -17,10 +17,12 @@ from pdj import actions
 from pdj.commands import logs, status
 from pdj.commands.restart import submit_again
 from pdj.commands.wait import wait_for, wait_until_gone
-from pdj.explain.story import build_story
-from pdj.gather.jobs import JobPicture, headline_of, look
+from pdj.facts.picture import JobPicture, headline_of
+from pdj.gather.facts import gather
+from pdj.gather.jobs import look
 from pdj.gather.live import result_of
-from pdj.gather.progress import read_training
+from pdj.gather.progress import TrainingReader, read_training
+from pdj.judge.judge import judge
 from pdj.session import Session
 from pdj.text.explain import draw_story
 from pdj.text.status import describe_failure
@@ -83,8 +85,8 @@ class Job:
             raise PaddleJobError(f"explain: lang is {' or '.join(LANGUAGES)}, not {lang!r}")
         with translating():
             session, picture = self._session(), self._look()
-            training = read_training(session.client, picture.job, session.clock)
-            story = build_story(session.client, picture, training)
+            reader = TrainingReader(session.client, session.clock)
+            story = judge(gather(session.client, picture, reader.read))
             return "\n".join(draw_story(story, lang, session.screen.paint, session.now))
 
     def logs(

@@ -20,7 +20,8 @@ from kube.clock import Clock
 from paddlejob.client import Client
 from paddlejob.errors import translating
 from paddlejob.job import Job
-from pdj.gather.jobs import JobPicture, look
+from pdj.facts.picture import JobPicture
+from pdj.gather.jobs import look
 from pdj.gather.paths import core_path
 
 IMAGE = "paddlepaddle/paddle:3.3.1"

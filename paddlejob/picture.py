@@ -2,9 +2,9 @@
 
 from html import escape
 
-from pdj.gather.jobs import JobPicture, headline_of
+from pdj.facts.picture import JobPicture, headline_of
+from pdj.facts.training import Training
 from pdj.gather.pods import read_pods
-from pdj.gather.progress import Training
 from pdj.text.progress import describe_training
 
 COLUMNS = ("pod", "state", "node", "attempt", "restarts")

@@ -12,8 +12,9 @@ from pdj.code.store import code_of
 from pdj.commands.code import describe
 from pdj.commands.options import job_name
 from pdj.errors import OK, Problem
+from pdj.facts.picture import JobPicture
 from pdj.gather.bundle import collect
-from pdj.gather.jobs import JobPicture, get_job, look
+from pdj.gather.jobs import get_job, look
 from pdj.session import Session
 from pdj.text.terminal import plain
 

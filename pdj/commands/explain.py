@@ -6,9 +6,10 @@ import os
 from api.catalogue.meaning import LANGUAGES
 from pdj.commands.options import job_name
 from pdj.errors import OK
-from pdj.explain.story import build_story
+from pdj.gather.facts import gather
 from pdj.gather.jobs import look
-from pdj.gather.progress import read_training
+from pdj.gather.progress import TrainingReader
+from pdj.judge.judge import judge
 from pdj.session import Session
 from pdj.text.explain import draw_story
 
@@ -23,8 +24,8 @@ def run(session: Session) -> int:
     """Print the explanation."""
     language = session.options.lang or environment_language()
     picture = look(session.client, session.namespace, session.options.job)
-    training = read_training(session.client, picture.job, session.clock)
-    story = build_story(session.client, picture, training)
+    reader = TrainingReader(session.client, session.clock)
+    story = judge(gather(session.client, picture, reader.read))
     session.screen.write(*draw_story(story, language, session.screen.paint, session.now))
     return OK
 

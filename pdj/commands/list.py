@@ -6,7 +6,8 @@ from api.constants import LABEL_QUEUE, Role
 from api.objects import Raw, name_of, namespace_of, parse_time
 from pdj.commands.output import add_output, print_objects
 from pdj.errors import OK
-from pdj.gather.jobs import headline_of, list_jobs
+from pdj.facts.picture import headline_of
+from pdj.gather.jobs import list_jobs
 from pdj.session import Session
 from pdj.text.progress import COLUMNS, describe_in_columns
 from pdj.text.tables import age, table

@@ -28,7 +28,7 @@ from pdj.documents.changes import set_field
 from pdj.documents.checks import find_errors, is_job
 from pdj.documents.reader import Document, read_documents
 from pdj.errors import FAILED, OK, Problem, Usage
-from pdj.gather.jobs import JobPicture
+from pdj.facts.picture import JobPicture
 from pdj.session import Session
 from pdj.text.status import draw_job
 from pdj.text.terminal import Screen

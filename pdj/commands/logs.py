@@ -14,9 +14,10 @@ from api.status import Failure, JobStatus, headline_condition
 from kube.errors import ApiError
 from pdj.commands.options import job_name, natural, seconds
 from pdj.errors import FAILED, OK, Problem
-from pdj.gather.alone import find_alone
+from pdj.facts.picture import JobPicture
+from pdj.gather.facts import gather
 from pdj.gather.joblog import Choice, JobLog, NoLogs, choose
-from pdj.gather.jobs import JobPicture, look
+from pdj.gather.jobs import look
 from pdj.gather.live import Deadline, LiveJob, gone, result_of
 from pdj.gather.logs import Wish
 from pdj.gather.merge import Line, Merger, Source
@@ -277,7 +278,7 @@ def _tell_attempt(session: Session, before: JobPicture | None, now: JobPicture) 
 
 def _tell_alone(session: Session, picture: JobPicture) -> None:
     """Warn if each worker trains by itself."""
-    if alone := find_alone(session.client, picture):
+    if alone := gather(session.client, picture, only="head").alone:
         session.notes.write(plain(f"--- {Reason.TRAINED_ALONE}: {alone}"))
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 from pdj.commands.options import job_name, seconds
 from pdj.commands.output import add_output, print_objects
 from pdj.errors import OK, Usage
-from pdj.gather.alone import find_alone
-from pdj.gather.jobs import JobPicture, look
+from pdj.facts.picture import JobPicture
+from pdj.gather.jobs import look
 from pdj.session import Session
 from pdj.text.status import draw_job
 
 if TYPE_CHECKING:
-    from pdj.gather.progress import Training
+    from pdj.facts.training import Training
 
 TICK_SECONDS = 1.0
 """On a terminal, a watched tree is drawn at least this often, because ages grow."""
@@ -39,7 +39,7 @@ def run(session: Session) -> int:
     else:
         from pdj.gather.progress import read_training  # takes time to import
 
-        alone = find_alone(session.client, picture)
+        alone = _alone(session, picture)
         training = read_training(session.client, picture.job, session.clock)
         session.screen.write(*_draw(session, picture, training, alone))
     return OK
@@ -50,6 +50,12 @@ def _draw(
 ) -> list[str]:
     screen = session.screen
     return draw_job(picture, screen.paint, session.now, screen.columns(), training, alone)
+
+
+def _alone(session: Session, picture: JobPicture) -> str:
+    from pdj.gather.facts import gather  # takes time to import
+
+    return gather(session.client, picture, only="head").alone
 
 
 def _watch(session: Session) -> int:
@@ -69,7 +75,7 @@ def _watch(session: Session) -> int:
             if picture is not None:
                 is_news = shown is None or picture != shown
                 shown = picture
-                alone = alone or (find_alone(session.client, picture) if is_news else "")
+                alone = alone or (_alone(session, picture) if is_news else "")
                 if is_news or session.screen.is_terminal:
                     training = reader.read(picture.job)
                     session.screen.redraw(_draw(session, picture, training, alone))

@@ -20,8 +20,9 @@ from pdj.commands.wait import add_wait, tell_phase, wait_for_end
 from pdj.documents.changes import set_field
 from pdj.documents.reader import Document, read_documents
 from pdj.errors import OK, Problem, Usage
+from pdj.facts.picture import JobPicture
 from pdj.gather.joblog import NoLogs
-from pdj.gather.jobs import JobPicture, get_job
+from pdj.gather.jobs import get_job
 from pdj.session import Session
 from pdj.text.terminal import plain
 

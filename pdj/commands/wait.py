@@ -7,8 +7,8 @@ from api.constants import Condition, Phase
 from api.objects import Raw, uid_of
 from pdj.commands.options import seconds
 from pdj.errors import Problem
-from pdj.explain.story import first_line
 from pdj.gather.live import Deadline, LiveJob, gone, result_of
+from pdj.judge.story import first_line
 from pdj.session import Session
 from pdj.text.terminal import plain
 

@@ -15,7 +15,7 @@ from api.trainer import container_statuses
 from kube.client import Client, Query
 from kube.errors import ApiError
 from pdj.errors import Problem
-from pdj.gather.jobs import JobPicture
+from pdj.facts.picture import JobPicture
 from pdj.gather.paths import core_path, log_path
 
 REDACTED = "(redacted)"

@@ -9,7 +9,7 @@ from kube.client import Client, Query
 from kube.clock import Clock
 from kube.errors import ApiError, Forbidden
 from pdj.errors import FAILED, OK, Problem, TimedOut
-from pdj.gather.jobs import JobPicture, pods_of
+from pdj.facts.picture import JobPicture, pods_of
 from pdj.gather.paths import core_path, jobs_path, of_job
 from pdj.gather.watch import RETRY_SECONDS, Keeper
 

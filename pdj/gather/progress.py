@@ -7,7 +7,7 @@ MAX_WORKERS workers finds the worker that stopped first.
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from api.constants import Role
@@ -20,7 +20,8 @@ from kube.clock import Clock
 from kube.errors import ApiError, Forbidden
 from kube.logs import read_tail
 from pdj.errors import Problem
-from pdj.gather.jobs import read_job
+from pdj.facts.picture import read_job
+from pdj.facts.training import Training
 from pdj.gather.paths import log_path
 from reconcile.model.stall import FirstSilent, first_silent
 from reconcile.model.training import READ_PHASES
@@ -39,47 +40,11 @@ REST_SECONDS = 15.0
 THREADS = 8
 SILENT_SECONDS = 60.0
 """After this long without a line the logs of the other workers are read, too."""
-SUSPICIOUS_SECONDS = 600.0
-"""After this long without a line, and without an announced pause, the training perhaps hangs."""
 MAX_WORKERS = 16
 TALKING = timedelta(seconds=120)
 """A worker that fell silent this long before worker 0, or longer, is not the cause. If the lines
 read from worker 0 span more time, their span is the limit.
 """
-_UNKNOWN = Progress()
-
-
-@dataclass(frozen=True, slots=True)
-class Training:
-    """The progress in a log. If the log could not be read, `problem` says why.
-
-    `first_silent` is None if no worker fell silent before the others, or if that is unknown.
-    """
-
-    read_at: datetime
-    progress: Progress = _UNKNOWN
-    problem: str = ""
-    first_silent: FirstSilent = None
-    is_reported: bool = False
-    """Whether the progress is from the job's status, which can be minutes old."""
-
-    @property
-    def silent_seconds(self) -> float:
-        """The age of the last line; negative if the node's clock is ahead of ours."""
-        last = self.progress.last_output_time
-        return (self.read_at - last).total_seconds() if last else 0.0
-
-    @property
-    def is_suspicious(self) -> bool:
-        """Whether the log has long been silent, or the launchers form their group again and again.
-
-        False during an announced pause. False also for progress from the status: for that job the
-        operator reads the log itself, and sets TrainingStalled.
-        """
-        quiet, forming = self.progress.quiet_until, self.progress.forming_since is not None
-        is_announced = quiet is not None and self.read_at < quiet
-        is_long = forming or self.silent_seconds >= SUSPICIOUS_SECONDS
-        return is_long and not is_announced and not self.is_reported
 
 
 def read_training(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from api.catalogue.meaning import WHO, say
-from pdj.explain.story import Story, Why, first_line
+from pdj.judge.story import Finding, Story, first_line
 from pdj.text.progress import describe_training
 from pdj.text.status import describe_failure
 from pdj.text.tables import age
@@ -20,8 +20,8 @@ def draw_story(story: Story, language: str, paint: Paint, now: datetime) -> list
     phase = plain(story.job.status.phase or "New")
     head = plain(f"{story.job.namespace}/{story.job.name}")
     lines = [f"{paint(head, 'bold')}  {labels['state']}: {paint(phase, BY_PHASE.get(phase, ''))}"]
-    for why in story.whys:
-        lines += ["", *_draw_why(why, labels, language, paint, now)]
+    for finding in story.findings:
+        lines += ["", *_draw_finding(finding, labels, language, paint, now)]
     sections = {
         labels["training"]: describe_training(story.training, language) if story.training else [],
         labels["failures"]: [
@@ -29,9 +29,9 @@ def draw_story(story: Story, language: str, paint: Paint, now: datetime) -> list
         ],
         **{
             labels[name]: [say(each, language) for each in facts]
-            for name, facts in story.facts.items()
+            for name, facts in story.evidence.items()
         },
-        labels["events"]: list(story.warnings),
+        labels["events"]: [say(each, language) for each in story.warnings],
     }
     sections[labels["history"]] = [
         f"{age(each.since, now)}  {each.reason}: {say(each.meaning.cause, language)} "
@@ -44,13 +44,13 @@ def draw_story(story: Story, language: str, paint: Paint, now: datetime) -> list
     return lines
 
 
-def _draw_why(
-    why: Why, labels: dict[str, str], language: str, paint: Paint, now: datetime
+def _draw_finding(
+    finding: Finding, labels: dict[str, str], language: str, paint: Paint, now: datetime
 ) -> Iterator[str]:
-    since = f" ({labels['since']} {age(why.since, now)})" if why.since else ""
-    name = f"{plain(why.reason)}{since}: " if why.reason else ""
-    yield f"{paint(labels['why'], 'bold')}: {name}{say(why.meaning.cause, language)}"
-    if why.message:
-        yield f"  {labels['said']}: {plain(first_line(why.message))}"
-    yield f"{paint(labels['next'], 'bold')}: {say(why.meaning.next_step, language)}"
-    yield f"{paint(labels['who'], 'bold')}: {say(WHO[why.meaning.who], language)}"
+    since = f" ({labels['since']} {age(finding.since, now)})" if finding.since else ""
+    name = f"{plain(finding.reason)}{since}: " if finding.reason else ""
+    yield f"{paint(labels['why'], 'bold')}: {name}{say(finding.meaning.cause, language)}"
+    if finding.message:
+        yield f"  {labels['said']}: {plain(first_line(finding.message))}"
+    yield f"{paint(labels['next'], 'bold')}: {say(finding.meaning.next_step, language)}"
+    yield f"{paint(labels['who'], 'bold')}: {say(WHO[finding.meaning.who], language)}"

@@ -10,7 +10,7 @@ from pdj.text.terminal import plain, width
 from pdj.text.words import PROGRESS
 
 if TYPE_CHECKING:
-    from pdj.gather.progress import Training
+    from pdj.facts.training import Training
 
 GAP = "  "
 COLUMNS = ("STEP", "LAST OUTPUT")

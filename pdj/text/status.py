@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, TypeVar
 from api.constants import Phase, Reason, Role
 from api.objects import parse_time
 from api.signals import signal_name
-from api.status import Failure, JobCondition, JobStatus, RoleStatus, headline_condition
-from pdj.gather.jobs import JobPicture
+from api.status import Failure, JobCondition, JobStatus, RoleStatus
+from pdj.facts.picture import JobPicture, conditions_of
 from pdj.gather.pods import Pod, read_pods
 from pdj.text.progress import describe_training, wrap
 from pdj.text.tables import age, bar, table
 from pdj.text.terminal import BY_PHASE, plain, shorten
 
 if TYPE_CHECKING:
-    from pdj.gather.progress import Training
+    from pdj.facts.training import Training
 
 Paint = Callable[..., str]
 Item = TypeVar("Item")
@@ -43,7 +43,7 @@ def draw_job(
     """The lines of the tree. `alone` is a sentence if each worker trains by itself, else empty."""
     job = picture.job
     lines = [_head(picture, paint, now)]
-    told = headline_condition(job.status)
+    told = next(conditions_of(job.status), None)
     if told is not None:
         lines.append(shorten(f"│  {_sentence(told, now)}", columns))
     elif not job.status.phase:

@@ -5,13 +5,13 @@ from typing import Any
 
 from api.catalogue.meaning import WHO, say
 from api.job import PaddleJob
-from api.objects import Raw
 from api.trainer import count_accelerators
-from kube.client import Client
-from pdj.explain.story import Story, Why, build_story, event_time
-from pdj.gather.jobs import JobPicture
+from pdj.facts.facts import Event, Facts
+from pdj.facts.picture import JobPicture
+from pdj.facts.training import Training
 from pdj.gather.pods import Pod, read_pod
-from pdj.gather.progress import Training
+from pdj.judge.judge import judge
+from pdj.judge.story import Finding, Story
 from pdj.text.progress import describe_training
 from pdj.ui.rows import failure_text, pod_order, row_of, seconds
 from pdj.ui.timeline import draw_timeline
@@ -19,12 +19,10 @@ from pdj.ui.timeline import draw_timeline
 MAX_PODS = 500
 
 
-def describe_job(
-    client: Client, picture: JobPicture, language: str, training: Training | None = None
-) -> dict[str, Any]:
+def describe_job(facts: Facts, language: str) -> dict[str, Any]:
     """The message of a job's feed. Raises Problem if this version cannot read the job."""
-    job = picture.job
-    story = build_story(client, picture, training)
+    job, picture, training = facts.job, facts.picture, facts.training
+    story = judge(facts)
     return {
         "type": "job",
         "row": row_of(picture.raw),
@@ -33,13 +31,13 @@ def describe_job(
         "workers": _workers(job),
         "scalable": job.spec.is_elastic or job.spec.suspend,
         "deleting": job.is_deleting,
-        "whys": [_why(why, language) for why in story.whys],
+        "whys": [_finding(each, language) for each in story.findings],
         "facts": {
-            name: [say(line, language) for line in lines] for name, lines in story.facts.items()
+            name: [say(line, language) for line in lines] for name, lines in story.evidence.items()
         },
         "training": _training(training, language) if training else None,
         "failures": _failures(job),
-        "warnings": story.warnings,
+        "warnings": [say(line, language) for line in story.warnings],
         "conditions": _conditions(job),
         "events": _events(story),
         "roles": _roles(job),
@@ -54,14 +52,14 @@ def _workers(job: PaddleJob) -> int:
     return next((spec.replicas for role, spec in job.spec.roles.items() if role == "worker"), 0)
 
 
-def _why(why: Why, language: str) -> dict[str, Any]:
+def _finding(finding: Finding, language: str) -> dict[str, Any]:
     return {
-        "reason": why.reason,
-        "cause": say(why.meaning.cause, language),
-        "next": say(why.meaning.next_step, language),
-        "who": say(WHO[why.meaning.who], language),
-        "message": why.message,
-        "since": why.since.timestamp() if why.since else None,
+        "reason": finding.reason,
+        "cause": say(finding.meaning.cause, language),
+        "next": say(finding.meaning.next_step, language),
+        "who": say(WHO[finding.meaning.who], language),
+        "message": finding.message,
+        "since": finding.since.timestamp() if finding.since else None,
     }
 
 
@@ -114,14 +112,14 @@ def _events(story: Story) -> list[dict[str, Any]]:
     return [_event(event) for event in reversed(story.events)]
 
 
-def _event(event: Raw) -> dict[str, Any]:
+def _event(event: Event) -> dict[str, Any]:
     return {
-        "time": seconds(event_time(event)),
-        "type": str(event.get("type") or ""),
-        "reason": str(event.get("reason") or ""),
-        "about": str((event.get("involvedObject") or {}).get("name") or ""),
-        "count": (event.get("series") or {}).get("count") or event.get("count") or 1,
-        "message": str(event.get("message") or ""),
+        "time": seconds(event.time),
+        "type": event.type,
+        "reason": event.reason,
+        "about": event.name,
+        "count": event.times,
+        "message": event.message,
     }
 
 

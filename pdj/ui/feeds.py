@@ -11,8 +11,9 @@ from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError
 from pdj.errors import Problem
+from pdj.facts.picture import JobPicture
+from pdj.gather.facts import gather
 from pdj.gather.joblog import Choice, JobLog, choose
-from pdj.gather.jobs import JobPicture
 from pdj.gather.live import LiveJob, result_of
 from pdj.gather.logs import Wish
 from pdj.gather.merge import Line, Merger
@@ -113,7 +114,7 @@ class JobFeed:
         self._language = language
         self._clock = clock
         self._live = LiveJob(client, namespace, name, clock)
-        self._training = TrainingReader(client, clock)
+        self._read = TrainingReader(client, clock).read
         self._trouble = _Trouble()
         self._shown: JobPicture | None = None
         self._is_missing = False
@@ -147,8 +148,7 @@ class JobFeed:
 
     def _look(self, picture: JobPicture) -> list[Message]:
         began = self._clock.monotonic()
-        training = self._training.read(picture.job)
-        message = describe_job(self._client, picture, self._language, training)
+        message = describe_job(gather(self._client, picture, self._read), self._language)
         self._looked_at = self._clock.monotonic()
         self._may_look_at = self._looked_at + max(MIN_SECONDS, REST * (self._looked_at - began))
         self._shown, self._is_missing = picture, False

@@ -9,7 +9,7 @@ from api.constants import Role
 from api.objects import Raw, name_of, namespace_of, parse_time, uid_of
 from api.signals import signal_name
 from api.status import Failure
-from pdj.gather.jobs import headline_of
+from pdj.facts.picture import headline_of
 
 
 def row_of(raw: Raw) -> dict[str, Any]:

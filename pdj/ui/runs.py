@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from api.objects import Raw, condition_of, name_of, uid_of
 from api.status import Failure
-from pdj.explain.story import event_time
-from pdj.gather.jobs import JobPicture
+from pdj.facts.facts import Event
+from pdj.facts.picture import JobPicture
 from pdj.gather.pods import read_pod, trainer_status
 from pdj.ui.rows import failure_text, seconds
 
@@ -34,7 +34,7 @@ class Run:
     is_past: bool = False
 
 
-def runs_of(picture: JobPicture, events: tuple[Raw, ...]) -> dict[str, list[Run]]:
+def runs_of(picture: JobPicture, events: tuple[Event, ...]) -> dict[str, list[Run]]:
     """The runs under each pod name, oldest first."""
     runs = [*_past_runs(picture, events)]
     runs += [run for raw in picture.pods for run in _live_runs(raw)]
@@ -81,7 +81,7 @@ def _ending(ended: Raw) -> str:
     return f"{ended.get('reason') or 'Error'}, exit code {ended.get('exitCode')}{signal}"
 
 
-def _past_runs(picture: JobPicture, events: tuple[Raw, ...]) -> Iterator[Run]:
+def _past_runs(picture: JobPicture, events: tuple[Event, ...]) -> Iterator[Run]:
     for name, told in _told_by_events(picture, events).items():
         runs = sorted(told, key=lambda moments: min(moments.values()))
         following = [min(moments.values()) for moments in runs[1:]]
@@ -93,16 +93,16 @@ def _past_runs(picture: JobPicture, events: tuple[Raw, ...]) -> Iterator[Run]:
 
 
 def _told_by_events(
-    picture: JobPicture, events: tuple[Raw, ...]
+    picture: JobPicture, events: tuple[Event, ...]
 ) -> dict[str, list[dict[str, float]]]:
     """The pods that are gone, by name. For each pod: the time of its first Event of each reason."""
     there = {uid_of(raw) for raw in picture.pods}
     told: dict[str, dict[str, dict[str, float]]] = {}
     for event in events:
-        target, when = event.get("involvedObject") or {}, seconds(event_time(event))
-        if target.get("kind") == "Pod" and target.get("uid") not in there and when is not None:
-            pods = told.setdefault(str(target.get("name")), {})
-            pods.setdefault(str(target.get("uid")), {}).setdefault(str(event.get("reason")), when)
+        when = seconds(event.time)
+        if event.kind == "Pod" and event.uid not in there and when is not None:
+            pods = told.setdefault(event.name, {})
+            pods.setdefault(event.uid, {}).setdefault(event.reason, when)
     return {name: list(pods.values()) for name, pods in told.items()}
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from api.constants import TERMINAL_PHASES, Condition, Phase, Reason
 from api.job import PaddleJob
-from api.objects import Raw
 from api.status import Failure
-from pdj.gather.jobs import JobPicture
+from pdj.facts.facts import Event
+from pdj.facts.picture import JobPicture
 from pdj.ui.rows import failure_text, pod_order, seconds
 from pdj.ui.runs import Run, runs_of
 
@@ -55,7 +55,7 @@ class Lane:
     """Time and cause of each end of an attempt, or of a run of the pod."""
 
 
-def draw_timeline(picture: JobPicture, events: tuple[Raw, ...]) -> dict[str, Any]:
+def draw_timeline(picture: JobPicture, events: tuple[Event, ...]) -> dict[str, Any]:
     """The lanes, and the number of pods for which there is no lane."""
     job = picture.job
     by_pod = runs_of(picture, events)
@@ -101,16 +101,14 @@ def _phases(job: PaddleJob, points: list[tuple[float, str]]) -> Iterator[Bar]:
 
 
 def _points(
-    job: PaddleJob, runs: list[Run], events: tuple[Raw, ...]
+    job: PaddleJob, runs: list[Run], events: tuple[Event, ...]
 ) -> Iterator[tuple[float, str]]:
     """The known times at which a phase began, with that phase; unsorted."""
     yield job.created_at.timestamp(), Phase.PENDING
     for event in events:
-        if (event.get("involvedObject") or {}).get("uid") == job.uid:
-            phase = _BY_EVENT.get(str(event.get("reason")))
-            when = seconds(event.get("lastTimestamp") or event.get("eventTime"))
-            if phase and when is not None:
-                yield when, phase
+        phase, when = _BY_EVENT.get(event.reason), seconds(event.time)
+        if event.uid == job.uid and phase and when is not None:
+            yield when, phase
     for kind, phase in _BY_CONDITION.items():
         condition = job.status.condition(kind)
         if condition is not None and condition.status:

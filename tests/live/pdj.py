@@ -21,8 +21,10 @@ from api.objects import Raw
 from kube.client import Client
 from pdj.access.connection import open_client
 from pdj.access.kubeconfig import load_target
-from pdj.explain.story import build_story
-from pdj.gather.jobs import JobPicture, look
+from pdj.facts.picture import JobPicture
+from pdj.gather.facts import gather
+from pdj.gather.jobs import look
+from pdj.judge.judge import judge
 from pdj.main import BUG
 from pdj.text.explain import draw_story
 from tests.live import patience
@@ -151,7 +153,7 @@ def explain(lab: Lab, name: str, language: str) -> str:
 
 def explained(client: Client, seen: JobPicture, language: str) -> str:
     """The same of what has been read."""
-    story = build_story(client, seen)
+    story = judge(gather(client, seen))
     lines = draw_story(story, language, lambda text, *_: text, datetime.now(UTC))
     return "\n".join(lines)
 

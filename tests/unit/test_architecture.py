@@ -69,15 +69,16 @@ MAY_IMPORT = {
     "reconcile.build": "model",
     "reconcile.model": "words",
     "reconcile.words": "",
-    "pdj": "access gather documents text commands errors session explain",
-    "pdj.commands": "errors session access gather documents text explain actions ui code",
+    "pdj": "access facts gather judge documents text commands errors session",
+    "pdj.commands": "errors session access facts gather judge documents text actions ui code",
     "pdj.code": "errors gather",
-    "pdj.ui": "errors session access gather documents text explain actions",
+    "pdj.ui": "errors session access facts gather judge documents text actions",
     "pdj.actions": "errors access gather",
-    "pdj.text": "gather explain",
-    "pdj.explain": "gather access",
+    "pdj.text": "facts gather judge",
+    "pdj.judge": "facts",
     "pdj.documents": "errors access",
-    "pdj.gather": "access errors",
+    "pdj.gather": "access errors facts",
+    "pdj.facts": "errors",
     "pdj.access": "errors",
     "pdj.errors": "",
     "pdj.session": "access text",
@@ -115,8 +116,10 @@ READERS = {
     "reconcile/model/end.py: own_limit",  # the kubelet's
     "reconcile/failure/ending.py: _cause",  # the container runtime's
     "pdj/actions.py: create",  # the API server's
-    "pdj/explain/story.py: _narrow",  # programs'
-    "pdj/explain/peers.py: waited_in_vain",  # programs'
+    "pdj/judge/causes.py: _of_record",  # programs'
+    "pdj/judge/judge.py: _warned",  # the kubelet's
+    "pdj/judge/causes.py: _is_of_etcd",  # programs'
+    "pdj/facts/facts.py: is_peer_lost",  # programs'
 }
 MAX_WORKER_CALLS = 12
 MAX_FUNCTION_LINES = 50
@@ -290,6 +293,20 @@ def test_reconcile_is_pure():
     forbidden = {"threading", "structlog", "logging", "socket", "time", "random", "os"}
     wrong = {relative(p): imported(p) & forbidden for p in modules("api", "reconcile")}
     assert not {path: names for path, names in wrong.items() if names}
+
+
+def test_the_judge_knows_no_client_clock_or_screen():
+    """Nor does anything that it imports, or that this imports."""
+    known, left = set[str](), {dotted(path) for path in modules("pdj.judge", "pdj.facts")}
+    while left:
+        path = ROOT / f"{left.pop().replace('.', '/')}.py"
+        found = imported_modules(path) if path.exists() else set()
+        left |= found - known
+        known |= found
+    assert "api.catalogue.reasons" in known
+    no_rooms = ("kube", "pdj.access", "pdj.gather", "pdj.text", "pdj.session", "pdj.commands")
+    assert not {name for name in known if name.startswith(no_rooms)}
+    assert not known & {"argparse", "time", "threading", "socket", "os", "sys"}
 
 
 def test_reconcile_keeps_nothing_between_passes():

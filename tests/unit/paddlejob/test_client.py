@@ -23,7 +23,8 @@ from paddlejob.errors import translate
 from paddlejob.functions import MAIN
 from paddlejob.picture import draw
 from pdj.errors import Problem, TimedOut
-from pdj.gather.jobs import NO_OPERATOR, JobPicture, NoOperator
+from pdj.facts.picture import JobPicture
+from pdj.gather.jobs import NO_OPERATOR, NoOperator
 from pdj.text.terminal import Screen
 from tests.live.lab import paddle_job, shell
 from tests.unit.pdj.cluster import JOBS, SERVED, Cluster, placed

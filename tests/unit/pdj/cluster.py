@@ -10,7 +10,7 @@ from api.constants import API_VERSION
 from api.objects import Raw, name_of, uid_of
 from kube.client import Client
 from kube.errors import AlreadyExists, NotFound
-from pdj.gather.jobs import JobPicture
+from pdj.facts.picture import JobPicture
 from tests.memory.builders import a_job
 
 JOBS = f"/apis/{API_VERSION}/namespaces/default/paddlejobs"
@@ -39,7 +39,16 @@ class Cluster(Client):
         self.uids = itertools.count(1)
         self.changed: list[str] = []
 
-    def get(self, path: str, *_: Any, **__: Any) -> Raw:
+    def get(self, path: str, query: Raw | None = None, *_: Any, **__: Any) -> Raw:
+        if query and "limit" in query:
+            wanted = [each.split("=") for each in query.get("fieldSelector", "").split(",") if each]
+            return {
+                "items": [
+                    each
+                    for each in self.list(path)[0]
+                    if all(_value(each, field) == value for field, value in wanted)
+                ]
+            }
         return copy.deepcopy(self._found(self.objects, path))
 
     def list(self, path: str, *_: Any) -> tuple[list[Raw], str]:
@@ -87,6 +96,13 @@ class Cluster(Client):
         if isinstance(found, Exception):
             raise found
         return found
+
+
+def _value(obj: Raw, field: str) -> Any:
+    value: Any = obj
+    for name in field.split("."):
+        value = (value or {}).get(name)
+    return value
 
 
 class Watched:

@@ -4,9 +4,9 @@ import pytest
 
 from api.constants import Reason
 from kube.errors import Forbidden
-from pdj.explain.story import build_story
-from pdj.gather.alone import find_alone
-from pdj.gather.jobs import JobPicture
+from pdj.facts.picture import JobPicture
+from pdj.gather.facts import gather
+from pdj.judge.judge import judge
 from pdj.text.status import draw_job
 from pdj.text.terminal import Screen
 from tests.memory.builders import JobBuilder, a_job, a_pod, at
@@ -36,14 +36,14 @@ def picture_of(job: JobBuilder) -> JobPicture:
 def test_log_of_worker_0_shows_it(job, log, is_alone):
     picture = picture_of(job)
     client = Cluster(logs={"train-worker-0": log, "train-worker-1": SIDE_BY_SIDE})
-    alone = find_alone(client, picture)
+    alone = gather(client, picture, only="head").alone
     drawn = draw_job(picture, Screen(has_colour=False).paint, at(9), 200, alone=alone)
     assert any(Reason.TRAINED_ALONE in line for line in drawn) == is_alone
-    told = [why.reason for why in build_story(client, picture).whys]
+    told = [each.reason for each in judge(gather(client, picture)).findings]
     assert told == [Reason.WORKERS_SUCCEEDED, *[Reason.TRAINED_ALONE] * is_alone]
 
 
 def test_status_says_it_where_the_pods_are_gone():
     job = a_job().with_workers(2).with_condition("TrainedAlone", True)
     job._raw["status"]["conditions"][0]["message"] = "each worker trained alone"
-    assert find_alone(Cluster(), JobPicture(job.build())) == "each worker trained alone"
+    assert gather(Cluster(), JobPicture(job.build())).alone == "each worker trained alone"

@@ -7,8 +7,8 @@ import pytest
 
 from api.objects import Raw
 from kube.errors import Forbidden
+from pdj.facts.picture import JobPicture
 from pdj.gather.bundle import MAX_LOG_BYTES, OPERATOR, REDACTED, collect, redact
-from pdj.gather.jobs import JobPicture
 from tests.memory.builders import a_job
 from tests.unit.pdj.cluster import Cluster
 

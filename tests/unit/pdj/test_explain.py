@@ -12,9 +12,12 @@ from api.catalogue.reasons import REASONS
 from api.constants import Reason
 from api.objects import Raw
 from kube.errors import Forbidden
-from pdj.explain.peers import GONE
-from pdj.explain.story import HIDDEN, Story, build_story
-from pdj.gather.jobs import JobPicture
+from pdj.facts.facts import HIDDEN
+from pdj.facts.picture import JobPicture
+from pdj.gather.facts import gather
+from pdj.judge.evidence import GONE
+from pdj.judge.judge import judge
+from pdj.judge.story import Story
 from pdj.text.explain import draw_story
 from pdj.text.terminal import Screen
 from tests.cluster.pdj.test_explain import JOBS
@@ -24,9 +27,13 @@ from tests.unit.pdj.cluster import Cluster
 CLUSTER_TESTS = Path(__file__).parents[2] / "cluster"
 
 
+def explained(cluster: Cluster, picture: JobPicture) -> Story:
+    return judge(gather(cluster, picture))
+
+
 def story_of(job: JobBuilder, cluster: Cluster | None = None) -> Story:
     """What a user of this cluster is told about the job."""
-    return build_story(cluster or Cluster(), JobPicture(job.build()))
+    return explained(cluster or Cluster(), JobPicture(job.build()))
 
 
 def a_failed_job(why: Reason = Reason.POD_FAILED, /, **record: Any) -> JobBuilder:
@@ -68,8 +75,8 @@ def shown(job: JobBuilder) -> list[str]:
     ],
 )
 def test_want_of_memory_is_no_error_of_the_program(ended, meaning, reason):
-    (why,) = story_of(a_failed_job(reason, **ended)).whys
-    assert why.meaning == (meaning or REASONS[reason])
+    (finding,) = story_of(a_failed_job(reason, **ended)).findings
+    assert finding.meaning == (meaning or REASONS[reason])
 
 
 def test_failed_program_is_explained_with_its_last_lines_and_the_command_for_more():
@@ -107,8 +114,8 @@ def test_volume_that_cannot_be_mounted_is_not_waited_for(warning, meaning):
         "involvedObject": job.build()["metadata"],
         "metadata": {"creationTimestamp": stamp()},
     }
-    (why,) = story_of(job, Cluster(events=[event])).whys
-    assert why.meaning == meaning
+    (finding,) = story_of(job, Cluster(events=[event])).findings
+    assert finding.meaning == meaning
 
 
 @pytest.mark.parametrize(("asked", "fits"), [(4, True), ("4", True), (8, False), ("8", False)])
@@ -121,7 +128,7 @@ def test_what_no_node_has_is_said_to_never_fit(asked, fits):
         {"metadata": {"name": f"node-{n}"}, "status": {"allocatable": {"nvidia.com/gpu": gpus}}}
         for n, gpus in enumerate("24")
     ]
-    first = say(story_of(job, Cluster(nodes=nodes)).facts["nodes"][0], "en")
+    first = say(story_of(job, Cluster(nodes=nodes)).evidence["nodes"][0], "en")
     never = "each pod of worker asks for nvidia.com/gpu 8, but no node has more than 4: it never"
     assert first.startswith("node-0: " if fits else never)
 
@@ -133,10 +140,10 @@ def test_who_waited_in_vain_is_shown_beside_the_others(are_kept):
     pods = [a_pod(built, index=0).ended(1), a_pod(built, index=1).ended(143), a_pod(built, index=2)]
     picture = JobPicture(built, tuple(pod.build() for pod in (pods if are_kept else pods[:1])))
     cluster = Cluster(logs={"train-worker-1": "one\ntwo\nthree\nfour"})
-    story = build_story(cluster, picture)
-    assert story.whys[0].meaning == causes.FAULTS["peer"]
+    story = explained(cluster, picture)
+    assert story.findings[0].meaning == causes.FAULTS["peer"]
     said = [f"train-worker-1: {line}" for line in ("two", "three", "four")]
-    assert story.facts["peers"] == (said if are_kept else [GONE])
+    assert story.evidence["peers"] == (said if are_kept else [GONE])
 
 
 def with_service(place: str) -> Cluster:
@@ -171,21 +178,21 @@ def test_an_etcd_that_is_not_there_is_named(master, asked):
     env = [{"name": "PADDLE_MASTER", "value": master}] if master else []
     pod["spec"]["containers"][0]["env"] = env
     picture = JobPicture(job.build(), (pod,))
-    facts = build_story(Cluster(), picture).facts
+    facts = explained(Cluster(), picture).evidence
     if not asked:
         assert "etcd" not in facts
         return
     namespace, _, name = asked.partition("/")
     assert f"there is no Service {name} in namespace {namespace}" in facts["etcd"][0][0]
-    assert "etcd" not in build_story(with_service(asked), picture).facts
+    assert "etcd" not in explained(with_service(asked), picture).evidence
 
 
 @pytest.mark.parametrize("reason", [Reason.TRAINER_ASKED_RESTART, Reason.POD_FAILED])
 @pytest.mark.parametrize("is_there", [True, False])
 def test_who_misses_an_etcd_is_asked_to_create_it(reason, is_there):
     cluster = with_service("default/paddle-elastic-etcd") if is_there else Cluster()
-    (why,) = story_of(an_elastic_job(reason), cluster).whys
-    assert why.meaning == (REASONS[reason] if is_there else causes.NO_ETCD)
+    (finding,) = story_of(an_elastic_job(reason), cluster).findings
+    assert finding.meaning == (REASONS[reason] if is_there else causes.NO_ETCD)
 
 
 ELSEWHERE = {
@@ -248,17 +255,17 @@ class Queues(Cluster):
         self.visible: tuple[str, ...] = (OWN_WORKLOADS,)
         self.holders = 1
 
-    def list(self, path: str, *query: Any) -> tuple[list[Raw], str]:
+    def get(self, path: str, query: Raw | None = None, *_: Any, **__: Any) -> Raw:
         """Workloads with quota, and no Events."""
         if not path.endswith("/workloads"):
-            return [], ""
-        assert query == ({"fieldSelector": "status.admission.clusterQueue=lender"},)
+            return super().get(path, query)
+        assert (query or {})["fieldSelector"] == "status.admission.clusterQueue=lender"
         if path not in self.visible:
             raise Forbidden(path)
         status = {"conditions": [{"type": "QuotaReserved", "status": "True"}]}
         owner = {"kind": "PaddleJob", "name": "big"}
         metadata = {"namespace": "default", "name": "w", "ownerReferences": [owner]}
-        return [{"metadata": metadata, "status": status}] * self.holders, ""
+        return {"items": [{"metadata": metadata, "status": status}] * self.holders}
 
 
 def a_queued_job(reason: Reason) -> JobBuilder:
@@ -274,8 +281,8 @@ def test_every_reason_of_kueue_has_its_meaning(told, meaning):
     reason = Reason(meaning.seen or "Queued")
     type_, status = ("Evicted", "True") if reason == "Evicted" else ("QuotaReserved", "False")
     queues = Queues({"type": type_, "status": status, "reason": told})
-    assert story_of(a_queued_job(reason), queues).whys[0].meaning == meaning
-    assert story_of(a_queued_job(reason), Queues()).whys[0].meaning == REASONS[reason]
+    assert story_of(a_queued_job(reason), queues).findings[0].meaning == meaning
+    assert story_of(a_queued_job(reason), Queues()).findings[0].meaning == REASONS[reason]
 
 
 @pytest.mark.parametrize(
@@ -290,7 +297,10 @@ def test_every_reason_of_kueue_has_its_meaning(told, meaning):
 def test_queued_job_has_its_place_and_who_holds_the_quota(visible, holders, told):
     queues = Queues({"type": "QuotaReserved", "status": "False", "reason": "WaitingForQuota"})
     queues.visible, queues.holders = visible, holders
-    assert story_of(a_queued_job(Reason.QUEUED), queues).facts["queue"] == ["team: 2 of 2", *told]
+    assert story_of(a_queued_job(Reason.QUEUED), queues).evidence["queue"] == [
+        "team: 2 of 2",
+        *told,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -301,4 +311,4 @@ def test_job_of_multikueue_is_explained_by_its_workload(quota, reason):
     admitted = {"type": "Admitted", "status": quota, "reason": reason}
     job = a_job().with_workers(1).with_spec(managedBy="kueue.x-k8s.io/multikueue")
     story = story_of(job, Queues(told, admitted))
-    assert story.whys[0].meaning == KUEUE[reason]
+    assert story.findings[0].meaning == KUEUE[reason]

@@ -7,8 +7,8 @@ import pytest
 from api.constants import Role
 from pdj.commands import logs
 from pdj.errors import Problem, TimedOut
+from pdj.facts.picture import JobPicture
 from pdj.gather.joblog import JobLog
-from pdj.gather.jobs import JobPicture
 from pdj.gather.merge import Line, Source
 from pdj.session import Session
 from reconcile.build.kept_log import pack_log

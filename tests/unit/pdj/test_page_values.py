@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from pdj.gather.jobs import JobPicture
-from pdj.gather.progress import Training
+from pdj.facts.facts import read_event
+from pdj.facts.picture import JobPicture
+from pdj.facts.training import Training
 from pdj.text.status import draw_job
 from pdj.ui.detail import _training
 from pdj.ui.encoding import clean_text, encode
@@ -65,7 +66,7 @@ def pod_event(uid: str, reason: str, second: int, name: str = "job-worker-0") ->
 
 def bars(job: Raw, pods: list[Raw], lane: int, *events: Raw) -> list[tuple[Any, ...]]:
     """The bars of a lane: start and end in seconds of the job, state, and the attempts' label."""
-    drawn = draw_timeline(JobPicture(job, tuple(pods)), events)
+    drawn = draw_timeline(JobPicture(job, tuple(pods)), tuple(map(read_event, events)))
     found = drawn["lanes"][lane]
     return [
         (each["start"] - T0, each["end"] and each["end"] - T0, each["state"])

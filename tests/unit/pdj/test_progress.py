@@ -17,9 +17,10 @@ from kube.clock import Clock
 from kube.errors import Forbidden, NotFound, Transient
 from kube.logs import MAX_BYTES
 from pdj.commands import list as list_command
-from pdj.explain.story import build_story
-from pdj.gather.jobs import JobPicture
+from pdj.facts.facts import Facts
+from pdj.facts.picture import JobPicture
 from pdj.gather.progress import TrainingReader, read_training
+from pdj.judge.judge import judge
 from pdj.session import Session
 from pdj.text.explain import draw_story
 from pdj.text.progress import describe_training, wrap
@@ -236,7 +237,7 @@ def test_who_was_silent_first_is_named_if_there_are_grounds(seconds, first):
 def test_explain_claims_no_more_than_is_known(language, cause, line):
     client = Logs(worker_0=Transient("no answer"))
     lines = draw_story(
-        build_story(client, a_picture(), read(client)), language,
+        judge(Facts(a_picture(), read(client))), language,
         Screen(has_colour=False).paint, NOW,
     )  # fmt: skip
     assert cause in lines
@@ -254,9 +255,9 @@ def test_explain_claims_no_more_than_is_known(language, cause, line):
 )
 def test_what_may_be_no_training_is_a_doubt(lines, doubt):
     logs = Logs(worker_0=log(*lines))
-    (why,) = build_story(logs, a_picture(), read(logs)).whys
-    assert doubt in why.meaning.cause[0]
-    assert (why.meaning == REASONS[Reason.ALL_PODS_RUNNING]) == (not doubt)
+    (finding,) = judge(Facts(a_picture(), read(logs))).findings
+    assert doubt in finding.meaning.cause[0]
+    assert (finding.meaning == REASONS[Reason.ALL_PODS_RUNNING]) == (not doubt)
 
 
 def test_a_reader_rests_and_keeps_the_last_checkpoint():
@@ -320,7 +321,7 @@ def test_list_shows_queues_if_asked(capsys):
 @pytest.mark.parametrize(("loss", "drawn"), [("0.5", 0.5), ("nan", None), ("inf", None)])
 def test_the_page_draws_only_a_loss_that_is_a_number(loss, drawn):
     logs = Logs(worker_0=log((99, f"step 3/9 loss: {loss}")))
-    message = describe_job(logs, a_picture(), "en", read(logs))
+    message = describe_job(Facts(a_picture(), read(logs)), "en")
     assert message["training"] == {
         "parts": ["step 3/9 (33 %)", f"loss {loss}", "last output 1s ago"],
         "percent": 33, "step": 3, "loss": drawn,

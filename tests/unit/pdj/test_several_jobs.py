@@ -8,8 +8,9 @@ import pytest
 from kube.errors import ApiError, Forbidden, Invalid, Unauthorized, error_from_status
 from pdj.commands import delete, logs, restart, resume, submit, suspend, wait
 from pdj.errors import Problem
+from pdj.facts.picture import JobPicture
 from pdj.gather import joblog
-from pdj.gather.jobs import JobPicture, NoOperator, get_job
+from pdj.gather.jobs import NoOperator, get_job
 from pdj.session import Session
 from tests.memory.builders import a_job, a_pod
 from tests.unit.pdj.cluster import JOBS, SERVED, Cluster, Watched, placed

@@ -7,13 +7,16 @@ from datetime import timedelta
 import pytest
 
 from api.status import Failure
-from pdj.explain.story import _warnings
-from pdj.gather.jobs import JobPicture
-from pdj.gather.progress import Training, _of_status
+from pdj.facts.picture import JobPicture
+from pdj.facts.training import Training
+from pdj.gather.facts import gather
+from pdj.gather.progress import _of_status
+from pdj.judge.judge import judge
 from pdj.text.status import describe_failure, draw_job
 from pdj.text.tables import age, bar, duration, table
 from pdj.text.terminal import Screen, log_line, pad, plain, shorten, width
 from tests.memory.builders import NOW, a_job, at, stamp
+from tests.unit.pdj.cluster import Cluster
 
 
 @pytest.mark.parametrize(
@@ -139,11 +142,17 @@ def test_a_warning_that_came_again_is_told_once():
     job = a_job().with_workers(1).build()
     messages = ["first", *"12345", "5", "2"]
     events = [
-        {"type": "Warning", "involvedObject": job["metadata"], "reason": "Odd", "message": each}
+        {
+            "metadata": {},
+            "type": "Warning",
+            "involvedObject": job["metadata"],
+            "reason": "Odd",
+            "message": each,
+        }
         for each in messages
     ]
-    told = _warnings(JobPicture(job), events)
-    assert told == [f"train: Odd: {each}" for each in "13452"]
+    told = judge(gather(Cluster(events=events), JobPicture(job))).warnings
+    assert list(told) == [f"train: Odd: {each}" for each in "13452"]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from kube.clock import Clock
 from kube.errors import ApiError, Forbidden, Gone, Throttled, Transient, Unreachable
 from pdj.commands import status, wait
 from pdj.errors import TimedOut
+from pdj.facts.facts import Facts
 from pdj.gather.jobs import NoOperator
 from pdj.gather.live import LiveJob
 from pdj.gather.progress import TrainingReader
@@ -149,7 +150,8 @@ ENDS: dict[str, Callable[[], Server]] = {
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("end", ENDS)
 def test_server_on_which_no_watch_lasts_gets_ten_requests_in_ten_seconds(screen, end, monkeypatch):
-    monkeypatch.setattr(feeds, "describe_job", lambda *_: {})  # it reads Events, at its own pace
+    # Events are read at their own pace.
+    monkeypatch.setattr(feeds, "gather", lambda _client, picture, _read: Facts(picture))
     server = ENDS[end]()
     with suppress(TimedOut):
         SCREENS[screen](server)

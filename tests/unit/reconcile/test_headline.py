@@ -1,15 +1,12 @@
 """The top of a status: reason and first words of the condition that says most; and its end."""
 
-from typing import cast
-from unittest.mock import Mock
-
 import pytest
 
 from api.constants import Condition
 from api.status import MAX_HEADLINE_CHARACTERS
-from kube.client import Client
-from pdj.explain.story import build_story
-from pdj.gather.jobs import JobPicture
+from pdj.facts.facts import Facts
+from pdj.facts.picture import JobPicture
+from pdj.judge.judge import judge
 from pdj.text.status import draw_job
 from pdj.text.terminal import Screen
 from pdj.ui.rows import row_of
@@ -44,8 +41,7 @@ def test_restart_refused_by_quota_has_one_reason_in_all_tools(world, missing):
     assert "QuotaExceeded for" in draw_job(picture, Screen(has_colour=False).paint, NOW, 200)[1]
     row = row_of(picture.raw)
     assert (row["reason"], row["message"]) == headline(world)
-    client = cast("Client", Mock(list=Mock(return_value=([], ""))))
-    assert [why.reason for why in build_story(client, picture).whys] == [
+    assert [each.reason for each in judge(Facts(picture)).findings] == [
         "QuotaExceeded",
         "PodFailed",
     ]

@@ -1,0 +1,105 @@
+"""A job with its pods, and what the job says of itself."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from api.constants import LABEL_JOB_UID, LABEL_ROLE, Condition
+from api.job import PaddleJob, parse_job
+from api.objects import Raw, labels_of, parse_time, uid_of
+from api.status import (
+    UNREADABLE,
+    JobCondition,
+    JobStatus,
+    dump_status,
+    headline_condition,
+    parse_status,
+    telling_conditions,
+)
+from pdj.errors import Problem
+
+_LAST = (Condition.FAILED, Condition.COMPLETED, Condition.SUSPENDED)
+"""While one of these is true, the other conditions say nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobPicture:
+    """A job and its pods. `pods_problem` says why the pods cannot be read, else it is empty."""
+
+    raw: Raw
+    pods: tuple[Raw, ...] = ()
+    pods_problem: str = ""
+
+    @property
+    def job(self) -> PaddleJob:
+        """The parsed job. Raises Problem if this tool cannot read the job's version."""
+        return read_job(self.raw)
+
+
+def read_job(raw: Raw) -> PaddleJob:
+    """Parse a job. Raises Problem if this tool cannot read the job's version."""
+    try:
+        return parse_job({**raw, "status": _with_times(raw.get("status"))})
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        name = (raw.get("metadata") or {}).get("name", "")
+        raise Problem(
+            f"the job {name} has a version that this tool cannot read: {error}"
+        ) from error
+
+
+def _with_times(value: Any, name: str = "") -> Any:
+    """The status without times that cannot be read.
+
+    The API server accepts times without a zone, or with second 60.
+    """
+    if isinstance(value, dict):
+        return {key: _with_times(each, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_with_times(each, name) for each in value]
+    is_time = isinstance(value, str) and name.lower().endswith(("time", "since", "backat"))
+    return "" if is_time and not _is_moment(value) else value
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        moment = parse_time(text)
+    except ValueError:
+        return False
+    return moment is not None and moment.tzinfo is not None
+
+
+def headline_of(status: Raw) -> tuple[str, str]:
+    """A status's reason and message: computed if it has no reason, empty if it is unreadable."""
+    if not status.get("reason"):
+        try:
+            old = parse_status(status)
+        except UNREADABLE:
+            return "", ""
+        status = dump_status(old.with_headline(headline_condition(old)))
+    return str(status.get("reason") or ""), str(status.get("message") or "")
+
+
+def conditions_of(status: JobStatus) -> Iterator[JobCondition]:
+    """What the job says of itself: the headline, then the other true conditions that tell more."""
+    first = headline_condition(status)
+    if status.reason and (first is None or first.reason != status.reason):
+        first = JobCondition("", True, status.reason, status.message)  # of a newer operator
+    if first is None:
+        return
+    for condition in (first, *(each for each in telling_conditions(status) if each != first)):
+        yield condition
+        if condition.type in _LAST:
+            return
+
+
+def pods_of(job: Raw, pods: list[Raw]) -> tuple[Raw, ...]:
+    """This job's pods by role and index, without those of an earlier job of the same name."""
+    uid = uid_of(job)
+    mine = [pod for pod in pods if labels_of(pod).get(LABEL_JOB_UID) in (uid, None)]
+    return tuple(sorted(mine, key=lambda pod: (labels_of(pod).get(LABEL_ROLE, ""), _index(pod))))
+
+
+def _index(pod: Raw) -> tuple[int, str]:
+    name = str(pod["metadata"]["name"])
+    number = name.rpartition("-")[2]
+    return (int(number) if number.isdecimal() else 0, name)

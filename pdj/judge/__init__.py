@@ -1,0 +1,1 @@
+"""Says why a job is in its state, from facts alone: no request, clock or screen."""
