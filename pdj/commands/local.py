@@ -28,6 +28,7 @@ from pdj.documents.changes import set_field
 from pdj.documents.checks import find_errors, is_job
 from pdj.documents.reader import Document, read_documents
 from pdj.errors import FAILED, OK, Problem, Usage
+from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture
 from pdj.session import Session
 from pdj.text.status import draw_job
@@ -229,7 +230,9 @@ def _follow(session: Session, host: Host) -> int:
         phase = picture.job.status.phase if picture else ""
         if picture and phase and phase not in phases[-1:]:
             phases.append(phase)
-            session.notes.write(*draw_job(picture, session.notes.paint, session.now, 1 << 20), "")
+            session.notes.write(
+                *draw_job(Facts(picture), session.notes.paint, session.now, 1 << 20), ""
+            )
 
     code = logs.follow_job(session, session.options.job, show)
     if code != OK:

@@ -1,6 +1,7 @@
 """`status JOB`: the job as a tree, once or as it changes."""
 
 import argparse
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pdj.commands.options import job_name, seconds
@@ -12,7 +13,7 @@ from pdj.session import Session
 from pdj.text.status import draw_job
 
 if TYPE_CHECKING:
-    from pdj.facts.training import Training
+    from pdj.facts.facts import Facts
 
 TICK_SECONDS = 1.0
 """On a terminal, a watched tree is drawn at least this often, because ages grow."""
@@ -28,60 +29,56 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(session: Session) -> int:
     """Print the tree, or objects; with --watch, returns the exit code for the job's result."""
-    if session.options.watch and session.options.output:
+    options, screen = session.options, session.screen
+    if options.watch and options.output:
         raise Usage("--output cannot be used with --watch")
-    if session.options.watch:
-        return _watch(session)
-    picture = look(session.client, session.namespace, session.options.job)
-    if session.options.output:
+    if options.output:
+        picture = look(session.client, session.namespace, options.job)
         value = {"job": picture.raw, "pods": list(picture.pods)}
         print_objects(session, value, [picture.raw])
-    else:
-        from pdj.gather.progress import read_training  # takes time to import
-
-        alone = _alone(session, picture)
-        training = read_training(session.client, picture.job, session.clock)
-        session.screen.write(*_draw(session, picture, training, alone))
-    return OK
-
-
-def _draw(
-    session: Session, picture: JobPicture, training: "Training | None", alone: str
-) -> list[str]:
-    screen = session.screen
-    return draw_job(picture, screen.paint, session.now, screen.columns(), training, alone)
-
-
-def _alone(session: Session, picture: JobPicture) -> str:
-    from pdj.gather.facts import gather  # takes time to import
-
-    return gather(session.client, picture, only="head").alone
-
-
-def _watch(session: Session) -> int:
-    from pdj.gather.live import Deadline, LiveJob, gone, result_of
+        return OK
+    from pdj.gather.facts import gather  # these take time to import
+    from pdj.gather.live import result_of
     from pdj.gather.progress import TrainingReader
+
+    read = TrainingReader(session.client, session.clock).read
+    facts: Facts | None = None
+    for picture in _watch(session) if options.watch else _once(session):
+        # Whether workers train alone is not asked again each second, nor forgotten.
+        is_known = facts and (facts.alone or picture == facts.picture)
+        known = facts.answers if facts and is_known else {}
+        facts = gather(session.client, picture, read, "head", known)
+        lines = draw_job(facts, screen.paint, session.now, screen.columns())
+        if options.watch:
+            screen.redraw(lines)
+        else:
+            screen.write(*lines)
+    result = result_of(facts.picture.raw) if facts and options.watch else OK
+    return result or OK
+
+
+def _once(session: Session) -> Iterator[JobPicture]:
+    yield look(session.client, session.namespace, session.options.job)
+
+
+def _watch(session: Session) -> Iterator[JobPicture]:
+    """The job whenever it has changed, and each second on a terminal, until it has ended."""
+    from pdj.gather.live import Deadline, LiveJob, gone, result_of
 
     name = session.options.job
     shown: JobPicture | None = None
-    alone = ""
     deadline = Deadline(session.options.timeout, name, session.clock)
-    reader = TrainingReader(session.client, session.clock)
     with LiveJob(session.client, session.namespace, name, session.clock) as live:
         while True:
             picture = live.picture()
             if picture is None and shown is not None:
                 raise gone(name)
             if picture is not None:
-                is_news = shown is None or picture != shown
+                if picture != shown or session.screen.is_terminal:
+                    yield picture
                 shown = picture
-                alone = alone or (_alone(session, picture) if is_news else "")
-                if is_news or session.screen.is_terminal:
-                    training = reader.read(picture.job)
-                    session.screen.redraw(_draw(session, picture, training, alone))
-                result = result_of(picture.raw)
-                if result is not None:
-                    return result
+                if result_of(picture.raw) is not None:
+                    return
             elif live.is_known:
                 look(session.client, session.namespace, name)  # raises if there is no job
             deadline.wait(live.changed, TICK_SECONDS)

@@ -1,9 +1,10 @@
 """Reads everything about a job that its explanation needs: side by side, each read bounded."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from api.job import PaddleJob
@@ -22,13 +23,17 @@ MAX_BYTES = 32 << 20
 
 
 def gather(
-    client: Client, picture: JobPicture, read: ReadTraining | None = None, only: str = ""
+    client: Client,
+    picture: JobPicture,
+    read: ReadTraining | None = None,
+    only: str = "",
+    known: Mapping[str, Answer] = MappingProxyType({}),
 ) -> Facts:
     """The facts about a job, or `only` one of them; what cannot be read is a fact, too.
 
-    `read` reads its training, while the rest is read.
+    `read` reads its training, while the rest is read. What is `known` is not asked again.
     """
-    facts = Facts(picture)
+    facts = Facts(picture, answers=known)
     with ThreadPoolExecutor(THREADS, "facts") as pool:
         training = pool.submit(read, facts.job) if read else None
         while asks := {n: ask for n, ask in questions(facts, only) if n not in facts.answers}:

@@ -5,17 +5,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from api.constants import Phase, Reason, Role
+from api.job import PaddleJob
 from api.objects import parse_time
 from api.signals import signal_name
 from api.status import Failure, JobCondition, JobStatus, RoleStatus
-from pdj.facts.picture import JobPicture, conditions_of
 from pdj.gather.pods import Pod, read_pods
 from pdj.text.progress import describe_training, wrap
 from pdj.text.tables import age, bar, table
 from pdj.text.terminal import BY_PHASE, plain, shorten
 
 if TYPE_CHECKING:
-    from pdj.facts.training import Training
+    from pdj.facts.facts import Facts
 
 Paint = Callable[..., str]
 Item = TypeVar("Item")
@@ -32,27 +32,20 @@ _STATES = {
 }
 
 
-def draw_job(
-    picture: JobPicture,
-    paint: Paint,
-    now: datetime,
-    columns: int,
-    training: "Training | None" = None,
-    alone: str = "",
-) -> list[str]:
-    """The lines of the tree. `alone` is a sentence if each worker trains by itself, else empty."""
-    job = picture.job
-    lines = [_head(picture, paint, now)]
-    told = next(conditions_of(job.status), None)
-    if told is not None:
-        lines.append(shorten(f"│  {_sentence(told, now)}", columns))
+def draw_job(facts: "Facts", paint: Paint, now: datetime, columns: int) -> list[str]:
+    """The lines of the tree."""
+    job, picture, training = facts.job, facts.picture, facts.training
+    lines = [_head(job, paint, now)]
+    if facts.conditions:
+        lines.append(shorten(f"│  {_sentence(facts.conditions[0], now)}", columns))
     elif not job.status.phase:
         lines.append("│  no operator has handled it yet")
     if training is not None:
         words = wrap(describe_training(training), columns - len("│  "))
         lines += [shorten(f"│  {line}", columns) for line in words]
-    if alone:
-        lines.append(shorten(f"│  {paint(Reason.TRAINED_ALONE, 'red')}: {plain(alone)}", columns))
+    if facts.alone:
+        alone = f"{paint(Reason.TRAINED_ALONE, 'red')}: {plain(facts.alone)}"
+        lines.append(shorten(f"│  {alone}", columns))
     pods = read_pods(list(picture.pods))
     branches: list[Branch] = []
     for role, spec in job.spec.roles.items():
@@ -68,8 +61,7 @@ def draw_job(
     return [*lines, *_draw(branches)]
 
 
-def _head(picture: JobPicture, paint: Paint, now: datetime) -> str:
-    job = picture.job
+def _head(job: PaddleJob, paint: Paint, now: datetime) -> str:
     phase = plain(job.status.phase or "New")
     parts = [
         paint(plain(f"{job.namespace}/{job.name}"), "bold"),

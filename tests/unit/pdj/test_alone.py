@@ -36,8 +36,8 @@ def picture_of(job: JobBuilder) -> JobPicture:
 def test_log_of_worker_0_shows_it(job, log, is_alone):
     picture = picture_of(job)
     client = Cluster(logs={"train-worker-0": log, "train-worker-1": SIDE_BY_SIDE})
-    alone = gather(client, picture, only="head").alone
-    drawn = draw_job(picture, Screen(has_colour=False).paint, at(9), 200, alone=alone)
+    facts = gather(client, picture, only="head")
+    drawn = draw_job(facts, Screen(has_colour=False).paint, at(9), 200)
     assert any(Reason.TRAINED_ALONE in line for line in drawn) == is_alone
     told = [each.reason for each in judge(gather(client, picture)).findings]
     assert told == [Reason.WORKERS_SUCCEEDED, *[Reason.TRAINED_ALONE] * is_alone]

@@ -35,7 +35,7 @@ def assert_one_reason(job: Raw) -> None:
     reason = headline.reason if headline else ""
     story, page = judge(Facts(picture)), describe_job(Facts(picture), "zh")
     explained = draw_story(story, "en", PAINT, NOW)
-    drawn = draw_job(picture, PAINT, NOW, 500)
+    drawn = draw_job(Facts(picture), PAINT, NOW, 500)
     said = {
         "list": _row(Session(argparse.Namespace()), job)[-1].removesuffix("-"),
         "status": drawn[1].removeprefix("│  ").partition(" for ")[0] if reason else "",
@@ -83,4 +83,4 @@ def test_a_reason_of_a_newer_operator_is_said_by_all():
     first, *_ = judge(Facts(JobPicture(raw))).findings
     assert (first.reason, first.message) == ("Dreaming", "of more")
     assert "operator is newer" in first.meaning.cause[0]
-    assert "Dreaming" in draw_job(JobPicture(raw), PAINT, NOW, 200)[1]
+    assert "Dreaming" in draw_job(Facts(JobPicture(raw)), PAINT, NOW, 200)[1]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pdj.facts.facts import read_event
+from pdj.facts.facts import Facts, read_event
 from pdj.facts.picture import JobPicture
 from pdj.facts.training import Training
 from pdj.text.status import draw_job
@@ -199,7 +199,7 @@ def test_the_last_branches_of_the_tree_close_it():
     job = a_job("Running", workers=2, failures=[failure(1, 9)])
     job["status"]["attempt"] = 2
     now = datetime.fromtimestamp(T0 + 60, UTC)
-    drawn = draw_job(JobPicture(job, tuple(pods)), lambda text, *_: text, now, 80)
+    drawn = draw_job(Facts(JobPicture(job, tuple(pods))), lambda text, *_: text, now, 80)
     assert [line[:5] for line in drawn[1:]] == [
         "├─ wo", "│  ├─", "│  └─", "└─ at", "   ├─", "   └─",
     ]  # fmt: skip

@@ -95,7 +95,7 @@ def test_status_shows_what_the_log_says():
     assert shown(Logs(worker_0=TRAINS)) == (
         "step 1,239/40,000 (3 %)  loss 2.01  268 samples/s  done in 10h  last output 11s ago"
     )
-    lines = draw_job(a_picture(), Screen(has_colour=False).paint, NOW, 50, read(logs))
+    lines = draw_job(Facts(a_picture(), read(logs)), Screen(has_colour=False).paint, NOW, 50)
     assert lines[1:4] == [
         "│  AllPodsRunning for 0s",
         "│  step 1,240/40,000 (3 %)",

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from api.status import Failure
+from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture
 from pdj.facts.training import Training
 from pdj.gather.facts import gather
@@ -112,7 +113,7 @@ def test_a_terminal_that_says_no_size_has_the_usual_one():
 def test_how_long_a_job_waits_or_runs_and_trains(known, says):
     status = {"phase": "Running", "startTime": stamp(), **known}
     job = a_job().with_workers(1).with_status(**status).build()
-    head = draw_job(JobPicture(job), Screen(has_colour=False).paint, at(100), 100)[0]
+    head = draw_job(Facts(JobPicture(job)), Screen(has_colour=False).paint, at(100), 100)[0]
     assert head.startswith("default/train  ")
     assert head.endswith(says)
 
@@ -128,13 +129,13 @@ def test_odd_times_in_a_status_end_no_command(time):
     raw["status"]["conditions"][0]["lastTransitionTime"] = time
     picture = JobPicture(raw)
     training = Training(NOW, _of_status(picture.job.status.progress))
-    assert draw_job(picture, Screen().paint, NOW, 80, training)
+    assert draw_job(Facts(picture, training), Screen().paint, NOW, 80)
 
 
 def test_pods_that_cannot_be_seen_are_counted_by_the_operator():
     job = a_job().with_workers(4).with_status(worker={"running": 2, "succeeded": 1}).build()
     picture = JobPicture(job, pods_problem="you may not")
-    lines = draw_job(picture, Screen(has_colour=False).paint, at(0), 100)
+    lines = draw_job(Facts(picture), Screen(has_colour=False).paint, at(0), 100)
     assert any(line.endswith("2/4 running, 1 done") for line in lines)
 
 

@@ -38,7 +38,9 @@ def test_restart_refused_by_quota_has_one_reason_in_all_tools(world, missing):
     job = world.job()
     status = {key: value for key, value in job["status"].items() if key not in missing}
     picture = JobPicture({**job, "status": status})
-    assert "QuotaExceeded for" in draw_job(picture, Screen(has_colour=False).paint, NOW, 200)[1]
+    assert (
+        "QuotaExceeded for" in draw_job(Facts(picture), Screen(has_colour=False).paint, NOW, 200)[1]
+    )
     row = row_of(picture.raw)
     assert (row["reason"], row["message"]) == headline(world)
     assert [each.reason for each in judge(Facts(picture)).findings] == [
