@@ -43,6 +43,7 @@ WATCHED_SECONDS = 30
 """After the last step; from then on ticks are longer."""
 LONG_TICKS, LONG_TICK_SECONDS = 24, 5
 """Together longer than any watch stops."""
+TOLD_EVERY = 1000
 
 
 class Fault(NamedTuple):
@@ -228,22 +229,28 @@ def violation(case: Case) -> str:
     return ""
 
 
-def explore(chosen: Sequence[Case]) -> dict[Case, str]:
-    """The violations among these cases."""
+def explore(chosen: Sequence[Case]) -> Iterator[tuple[Case, str]]:
+    """Each of these cases with its violation, as they are tried."""
     with ProcessPoolExecutor() as pool:
-        found = dict(zip(chosen, pool.map(violation, chosen, chunksize=50), strict=True))
-    return {case: what for case, what in found.items() if what}
+        yield from zip(chosen, pool.map(violation, chosen, chunksize=50), strict=True)
 
 
 def main() -> int:
     """Try all; 1 where anything does not hold."""
     began, chosen = time.monotonic(), [case for story in STORIES for case in cases(story)]
-    found = explore(chosen)
-    for (story, fault), what in found.items():
-        sys.stdout.write(f"{story}: {fault}: {what}\n")
-    seconds = time.monotonic() - began
-    sys.stdout.write(f"{len(chosen)} combinations in {seconds:.0f} s: {len(found)} violations\n")
-    return 1 if found else 0
+    violations = 0
+    for tried, (case, what) in enumerate(explore(chosen), 1):
+        violations += bool(what)
+        if what:
+            sys.stdout.write(f"{case.story}: {case.fault}: {what}\n")
+        if tried % TOLD_EVERY == 0 or tried == len(chosen):
+            seconds = time.monotonic() - began
+            sys.stdout.write(
+                f"{tried:,} of {len(chosen):,} combinations in {seconds:.0f} s:"
+                f" {violations} violations\n"
+            )
+        sys.stdout.flush()
+    return 1 if violations else 0
 
 
 if __name__ == "__main__":
