@@ -9,8 +9,8 @@ from typing import Any
 
 from benchmarks import simulator
 from benchmarks.adapter import PROJECT
-from localcluster.build.binaries import KUBERNETES_VERSION
 from localcluster.machine import clock
+from localcluster.provision.binaries import KUBERNETES_VERSION
 
 
 def describe_machine() -> dict[str, Any]:

@@ -7,10 +7,10 @@ once, and nodes send heartbeats. A simulated pod runs whether its ConfigMap exis
 import json
 from pathlib import Path
 
-from localcluster.build.gobuild import Pins
 from localcluster.client.rest import Raw
 from localcluster.machine.ports import HOST, claim_port
 from localcluster.machine.process import Command, Process
+from localcluster.provision.gobuild import Pins
 
 MODULE = "sigs.k8s.io/kwok"
 VERSION = "v0.8.0"

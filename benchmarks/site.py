@@ -17,7 +17,6 @@ from benchmarks.jobwatch import JobWatch
 from benchmarks.operators import Operator, RunningOperator
 from benchmarks.simulator import PINS, build_nodes, start_simulator
 from localcluster import Cluster, ClusterConfig
-from localcluster.build.gobuild import ensure_built
 from localcluster.client.rest import Client, Server, has_condition
 from localcluster.cluster.components import (
     API_SERVER,
@@ -29,6 +28,7 @@ from localcluster.cluster.components import (
 from localcluster.commands.manifests import install, without
 from localcluster.machine import clock
 from localcluster.machine.report import Report
+from localcluster.provision.gobuild import ensure_built
 
 SETTLED_SECONDS = 6.0
 """An operator that writes nothing for this time has settled. This project's operator defers a job's

@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from kube.errors import ApiError
-from localcluster.build.binaries import ensure_binaries
-from localcluster.build.images import ImageTable
-from localcluster.build.prune import prune
 from localcluster.cluster.cluster import check_platform
 from localcluster.cluster.config import ClusterConfig
 from localcluster.commands import background, ownimages
@@ -22,6 +19,9 @@ from localcluster.machine import clock
 from localcluster.machine.disk import explain
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.statefolder import DEFAULT_NAME
+from localcluster.provision.binaries import ensure_binaries
+from localcluster.provision.images import ImageTable
+from localcluster.provision.prune import prune
 
 NAME_VARIABLE = "LOCALCLUSTER_NAME"
 FIELDS = {

@@ -24,8 +24,6 @@ from reconcile.attempt.restart_request import find_requested_restart
 from reconcile.attempt.stalled import answer_stall, count_stall
 from reconcile.attempt.suspend import find_suspension
 from reconcile.attempt.validation import find_invalid_spec
-from reconcile.build.gang import find_gang
-from reconcile.build.templates import replaced_fields
 from reconcile.children.children import change_children
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.children.gang_hold import await_gang
@@ -44,6 +42,8 @@ from reconcile.model.hold import Hold, Stop, count, earliest
 from reconcile.model.move import Move
 from reconcile.model.plan import EmitEvent, Observed, Outcome, Plan, Settings
 from reconcile.model.view import View, build_view
+from reconcile.objects.gang import find_gang
+from reconcile.objects.templates import replaced_fields
 from reconcile.status.kstatus import with_kstatus
 from reconcile.status.placement import await_start
 from reconcile.status.summary import FIRST_STATUS_SECONDS, summarize, tell_in_others

@@ -17,9 +17,9 @@ from xdist.remote import Producer
 
 from kube.errors import NotFound, Transient
 from localcluster import Cluster, ClusterConfig
-from localcluster.build.binaries import ensure_binaries
 from localcluster.client.rest import Client
 from localcluster.machine import clock
+from localcluster.provision.binaries import ensure_binaries
 from tests.e2e.node import RealNode
 from tests.e2e.shared import node_of
 from tests.e2e.world import is_inside

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.adapter import Adapter, build_roles
-from localcluster.build.gobuild import Pins, ensure_built
 from localcluster.client.rest import Raw
 from localcluster.machine.report import Report
+from localcluster.provision.gobuild import Pins, ensure_built
 
 VERSION = "v1.9.0"
 CRD = "manifests/base/crds/kubeflow.org_paddlejobs.yaml"

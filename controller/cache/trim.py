@@ -45,7 +45,7 @@ from controller.client.resources import (
     WORKLOAD,
     Resource,
 )
-from reconcile.build.rendezvous import PUBLISHED_LISTS
+from reconcile.objects.rendezvous import PUBLISHED_LISTS
 
 MAX_TEXT = 1024
 """The most characters kept of another object's name, and of a condition's message."""

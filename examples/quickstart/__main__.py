@@ -19,16 +19,16 @@ import yaml
 
 from examples.quickstart.follow import Follower
 from localcluster import Cluster, ClusterConfig
-from localcluster.build.binaries import ensure_binaries
-from localcluster.build.environments import ensure_environment
-from localcluster.build.images import ImageTable, check_servers, images_of
-from localcluster.build.training import training
 from localcluster.commands.manifests import create_objects
 from localcluster.commands.operator import install_operator, start_operator
 from localcluster.machine.disk import explain
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import tell
 from localcluster.machine.together import together
+from localcluster.provision.binaries import ensure_binaries
+from localcluster.provision.environments import ensure_environment
+from localcluster.provision.images import ImageTable, check_servers, images_of
+from localcluster.provision.training import training
 
 JOB = Path(__file__).with_name("job.yaml")
 COLLECTIVE_JOB = Path(__file__).with_name("collective.yaml")

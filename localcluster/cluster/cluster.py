@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from kube.errors import ApiError
-from localcluster.build.binaries import ensure_binaries
 from localcluster.client.kubeconfig import write_private
 from localcluster.client.rest import Client, Raw, has_condition
 from localcluster.cluster.components import COMPONENTS
@@ -27,6 +26,7 @@ from localcluster.machine.errors import LocalClusterError, StartError
 from localcluster.machine.process import Command, Process, ProcessGroup
 from localcluster.machine.project import FINDABLE, IMPORTS, command
 from localcluster.machine.statefolder import StateFolder, claim
+from localcluster.provision.binaries import ensure_binaries
 
 NETWORK = "network"
 NETWORK_PROGRAM = command("localcluster.node.runtime.fabric")

@@ -8,7 +8,6 @@ take CPU from the API server.)
 import secrets
 from pathlib import Path
 
-from localcluster.build.binaries import is_pinned_version
 from localcluster.client.kubeconfig import write_kubeconfig, write_private
 from localcluster.client.pki import Authority
 from localcluster.client.rest import Client, Server
@@ -24,6 +23,7 @@ from localcluster.cluster.config import ClusterConfig
 from localcluster.machine.ports import HOST, claim_port
 from localcluster.machine.process import Command, ProcessGroup
 from localcluster.machine.statefolder import StateFolder
+from localcluster.provision.binaries import is_pinned_version
 
 HEALTH_SECONDS = 5.0
 ADMIN, ADMIN_GROUP = "admin", "system:masters"

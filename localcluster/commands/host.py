@@ -25,9 +25,9 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from localcluster.build.ownpackages import ensure_python
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.project import IMPORTS, PROJECT, command
+from localcluster.provision.ownpackages import ensure_python
 
 CHECK_SECONDS = 1.0
 INPUT_SECONDS = 0.2

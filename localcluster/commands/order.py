@@ -8,7 +8,6 @@ from typing import Any
 
 import yaml
 
-from localcluster.build.images import ImageTable, check_servers, images_of
 from localcluster.cluster.cluster import Cluster
 from localcluster.cluster.config import ClusterConfig
 from localcluster.commands.manifests import create_objects
@@ -16,6 +15,7 @@ from localcluster.commands.operator import install_operator, start_operator
 from localcluster.commands.ownimages import ENVIRONMENT, WORKDIR
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import Report
+from localcluster.provision.images import ImageTable, check_servers, images_of
 
 Raw = dict[str, Any]
 PLENTY = "1000"

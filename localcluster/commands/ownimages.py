@@ -11,13 +11,13 @@ from typing import Any
 
 import yaml
 
-from localcluster.build.images import DEFAULT_TABLE, Image, ImageTable, repository_of
 from localcluster.client.kubeconfig import write_private
 from localcluster.commands.background import config_of, kubeconfig_of
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.filelock import FileLock
 from localcluster.machine.report import Report
 from localcluster.machine.statefolder import IMAGES, folder_of
+from localcluster.provision.images import DEFAULT_TABLE, Image, ImageTable, repository_of
 
 WORKDIR = "/workspace"
 ENVIRONMENT = "examples"

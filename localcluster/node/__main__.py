@@ -14,7 +14,6 @@ import sys
 import threading
 from pathlib import Path
 
-from localcluster.build.images import ImageTable
 from localcluster.client.informer import Informer
 from localcluster.client.rest import Client, Raw, Server
 from localcluster.cluster.config import ClusterConfig
@@ -28,6 +27,7 @@ from localcluster.node.registration import Registration
 from localcluster.node.runtime.podnetwork import PodNetwork
 from localcluster.node.runtime.runtime import Runtime
 from localcluster.node.server import KubeletServer
+from localcluster.provision.images import ImageTable
 
 DEFAULT_PODS = "250"
 STACK_BYTES = 512 * 1024  # each pod has a thread; the default of 8 MiB wastes address space

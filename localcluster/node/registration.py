@@ -9,12 +9,12 @@ import platform
 from dataclasses import dataclass
 
 from kube.errors import ApiError, Invalid
-from localcluster.build.binaries import KUBERNETES_VERSION
 from localcluster.client.rest import APPLY_PATCH, Client, Raw, has_condition
 from localcluster.cluster.config import ClusterConfig
 from localcluster.machine import clock
 from localcluster.node.pod.containers import rfc3339
 from localcluster.node.pod.status import keep_times
+from localcluster.provision.binaries import KUBERNETES_VERSION
 
 LEASE_SECONDS = 40
 RETRY_SECONDS = 0.2

@@ -25,7 +25,7 @@ from pdj.gather.paths import core_path
 from pdj.session import Session
 from pdj.text.status import describe_failure
 from pdj.text.terminal import PODS, log_line, pad, plain
-from reconcile.build.kept_log import kept_log_name, unpack_log
+from reconcile.objects.kept_log import kept_log_name, unpack_log
 
 HOLD_SECONDS = 0.5
 TAKE_SECONDS = 0.2

@@ -12,8 +12,8 @@ from pdj.documents.checks import path_of, with_name
 from pdj.documents.parts import Found, Part, Rule
 from pdj.documents.reader import Document, Place
 from pdj.documents.variables import MAX_HOST_NAME
-from reconcile.build.environment import POD_VARIABLES
-from reconcile.build.rendezvous import CONFIG_MAP_VARIABLES
+from reconcile.objects.environment import POD_VARIABLES
+from reconcile.objects.rendezvous import CONFIG_MAP_VARIABLES
 
 OWNED_VARIABLES = (POD_VARIABLES | CONFIG_MAP_VARIABLES) - {PORT_VARIABLE}
 SHARED_MEMORY = "/dev/shm"

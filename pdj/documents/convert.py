@@ -12,8 +12,8 @@ from api.constants import API_VERSION, KIND, LABEL_INDEX, TRAINER_CONTAINER, Rol
 from api.objects import Raw
 from api.trainer import PORT_VARIABLE, trainer_name
 from pdj.errors import Usage
-from reconcile.build.environment import POD_VARIABLES
-from reconcile.build.rendezvous import CONFIG_MAP_VARIABLES
+from reconcile.objects.environment import POD_VARIABLES
+from reconcile.objects.rendezvous import CONFIG_MAP_VARIABLES
 
 KUBEFLOW, VOLCANO, PLAIN = (
     "kubeflow.org/v1/PaddleJob",

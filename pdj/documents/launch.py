@@ -6,7 +6,7 @@ from posixpath import join
 from api.constants import PORTS_PER_POD, Role
 from api.objects import Raw
 from pdj.documents.parts import Found, Part, Rule
-from reconcile.build.launcher import count_processes
+from reconcile.objects.launcher import count_processes
 
 TOOLS = ("paddleformers-cli", "erniekit")
 """Tools that ignore the peers' addresses: they start the launcher with NNODES and MASTER_ADDR."""

@@ -13,10 +13,10 @@ from api.constants import Role
 from api.job import pod_name
 from api.objects import Raw
 from pdj.documents.parts import Found, Part, Rule
-from reconcile.build.environment import build_env, build_env_from
-from reconcile.build.rendezvous import build_variables
 from reconcile.model.plan import Observed, Settings
 from reconcile.model.view import build_view
+from reconcile.objects.environment import build_env, build_env_from
+from reconcile.objects.rendezvous import build_variables
 
 _FAMILIES = re.compile(
     r"(?:PADDLE|VC|TRAINER|TRAINING|POD|PET|DISTRIBUTED|MASTER)_\w+|N?NODES?_(?:RANK|NUM)|NNODES"

@@ -33,11 +33,11 @@ from api.job import pod_name
 from api.objects import Raw, is_deleting, labels_of, name_of
 from api.spec import parse_spec
 from api.status import dump_status, new_condition
-from reconcile.build.rendezvous import child_labels
 from reconcile.model.move import Move, set_condition
 from reconcile.model.plan import EmitEvent, ObjectReference, Patch, Plan, deletes_of
 from reconcile.model.pods import PodState
 from reconcile.model.view import View
+from reconcile.objects.rendezvous import child_labels
 
 FIRST_ATTEMPT = 1
 AGAIN_SECONDS = 1.0

@@ -6,13 +6,13 @@ from datetime import timedelta
 from api.constants import Condition, Phase, Reason
 from api.objects import parse_time
 from api.status import MAX_AVOID_NODES, JobStatus, RoleStatus
-from reconcile.build.kept_log import keep_log
 from reconcile.failure.blame import is_of_hardware
 from reconcile.failure.incident import Incident, build_failure, forget_noted
 from reconcile.failure.loss import note_loss
 from reconcile.model.move import Move, end_conditions, fail_job, set_condition
 from reconcile.model.plan import EmitEvent, Outcome
 from reconcile.model.view import View
+from reconcile.objects.kept_log import keep_log
 
 SECOND_DELAY_SECONDS = 10.0
 MAX_DELAY_SECONDS = 360.0

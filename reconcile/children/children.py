@@ -5,10 +5,6 @@ from functools import partial
 from api.constants import Condition, Intranet, Role
 from api.objects import name_of
 from reconcile.attempt.elastic import replacement_delay
-from reconcile.build.gang import Gang, find_gang, own_pod_group_creates
-from reconcile.build.rendezvous import all_have_addresses, build_config_map
-from reconcile.build.services import build_service
-from reconcile.build.templates import build_pod
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.children.host_ports import seconds_to_ports
 from reconcile.children.refusals import wanted_patches
@@ -17,6 +13,10 @@ from reconcile.children.workload import workload_creates, workload_deletes
 from reconcile.model.hold import Stop, earliest
 from reconcile.model.plan import Create, Plan
 from reconcile.model.view import View
+from reconcile.objects.gang import Gang, find_gang, own_pod_group_creates
+from reconcile.objects.rendezvous import all_have_addresses, build_config_map
+from reconcile.objects.services import build_service
+from reconcile.objects.templates import build_pod
 
 SERVICES_AHEAD = 32
 """Services are created for this many pods at a time: without the pods, more would be useless."""

@@ -5,11 +5,11 @@ from api.objects import labels_of, name_of
 from reconcile.attempt.adoption import take_over
 from reconcile.attempt.deadlines import is_time_up
 from reconcile.attempt.elastic import is_recorded
-from reconcile.build.gang import find_gang
-from reconcile.build.workload import is_queued
 from reconcile.model.plan import Delete, deletes_of
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
+from reconcile.objects.gang import find_gang
+from reconcile.objects.workload import is_queued
 
 CLEANED_WHEN_COMPLETED = (CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_COMPLETION)
 CLEANED_WHEN_FAILED = (CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_FAILURE)

@@ -2,7 +2,9 @@
 
 from api.constants import Reason
 from api.objects import Raw, condition_of, parse_time
-from reconcile.build.gang import (
+from reconcile.model.hold import Hold, Stop
+from reconcile.model.view import View
+from reconcile.objects.gang import (
     Gang,
     GangKind,
     api_version,
@@ -11,8 +13,6 @@ from reconcile.build.gang import (
     own_pod_group,
     users_pod_group,
 )
-from reconcile.model.hold import Hold, Stop
-from reconcile.model.view import View
 
 USER_POD_GROUP_WAIT_SECONDS = 5.0
 """How long a job waits for its user's PodGroup, which often comes after it in the same file."""

@@ -1,9 +1,9 @@
 """Fails a job whose endpoint list is too long for one environment variable."""
 
 from api.constants import Reason
-from reconcile.build.rendezvous import all_have_addresses, build_variables, oversized_variable
 from reconcile.model.move import Move, fail_job
 from reconcile.model.view import View
+from reconcile.objects.rendezvous import all_have_addresses, build_variables, oversized_variable
 
 
 def find_oversize(view: View) -> Move | None:

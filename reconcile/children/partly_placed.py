@@ -22,14 +22,14 @@ from api.constants import Reason
 from api.objects import condition_of, format_time, parse_time
 from api.status import JobStatus
 from reconcile.attempt.restart import restart_delay, with_attempt
-from reconcile.build.gang import find_gang
-from reconcile.build.rendezvous import all_have_addresses
 from reconcile.children.refusals import is_over_quota
 from reconcile.model.hold import GIVE_BACK_FLAG, Hold, Stop, and_more, clock_time, grace_since
 from reconcile.model.move import Move
 from reconcile.model.plan import EmitEvent, Refusal
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
+from reconcile.objects.gang import find_gang
+from reconcile.objects.rendezvous import all_have_addresses
 
 MAX_NODES = 5
 """The most nodes that a message names."""

@@ -7,13 +7,13 @@ from api.catalogue.kueue import KUEUE
 from api.constants import KUEUE_API_VERSION, Reason
 from api.objects import Raw
 from reconcile.attempt.eviction import end_evicted
-from reconcile.build.flavors import assigned_flavors, find_conflict
-from reconcile.build.workload import may_run, uses_kueue
 from reconcile.model.hold import Hold, Stop
 from reconcile.model.move import Move, fail_job
 from reconcile.model.plan import Child
 from reconcile.model.view import View
 from reconcile.model.workload import condition_named, has_quota, priority_class_of
+from reconcile.objects.flavors import assigned_flavors, find_conflict
+from reconcile.objects.workload import may_run, uses_kueue
 
 RETRY_SECONDS = 5.0
 """How often to retry: no watch shows a new class or flavor, or that Kueue is now installed."""

@@ -18,7 +18,6 @@ from api.constants import (
 )
 from api.objects import name_of
 from reconcile.attempt.adoption import take_over
-from reconcile.build.gang import find_gang, own_pod_group_patches
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.children.terminating import force_deletes
 from reconcile.children.wake import wake_patches
@@ -32,6 +31,7 @@ from reconcile.children.workload import (
 from reconcile.model.hold import Hold, and_more
 from reconcile.model.plan import FORMER_JOB, OWNERLESS, YOUNG_KIND, Patch, Plan, Refusal
 from reconcile.model.view import View
+from reconcile.objects.gang import find_gang, own_pod_group_patches
 
 RETRIES = "the operator retries by itself"
 Names = dict[str, AbstractSet[str]]

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from api.constants import Reason
 from api.objects import condition_since, parse_time
-from reconcile.build.rendezvous import is_about_config_map
 from reconcile.model.hold import Hold, and_more, clock_time, grace_since
 from reconcile.model.move import Move, fail_with_record
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 from reconcile.model.waits import NORMAL, PULL_BACKS_OFF, Wait
+from reconcile.objects.rendezvous import is_about_config_map
 
 
 class _Error(NamedTuple):

@@ -8,7 +8,6 @@ replaces the whole list of conditions, so it applies only to the version that wa
 from api.constants import ANNOTATION_SUSPENDED, LABEL_JOB_NAME, LABEL_QUEUE, Condition, Phase, Role
 from api.objects import Raw, controller_of, format_time, labels_of, name_of, parse_time
 from reconcile.attempt.deadlines import is_time_up
-from reconcile.build.workload import build_adoption, build_workload, is_of_job, is_stale, uses_kueue
 from reconcile.children.cleanup import has_ended
 from reconcile.model.plan import Create, Delete, ObjectReference, Patch, Plan, deletes_of
 from reconcile.model.view import View
@@ -19,6 +18,13 @@ from reconcile.model.workload import (
     is_admitted,
     is_set,
     priority_class_of,
+)
+from reconcile.objects.workload import (
+    build_adoption,
+    build_workload,
+    is_of_job,
+    is_stale,
+    uses_kueue,
 )
 
 REQUEUED_AT_ONCE = ("Preempted", "NodeFailures")

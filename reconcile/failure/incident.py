@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from api.constants import EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH, Reason
 from api.objects import condition_since, format_time, moment_of
 from api.status import Failure, JobStatus
-from reconcile.build.rendezvous import has_moved, has_stale_config_map, moved_pods
 from reconcile.failure.blame import find_culprit, seconds_to_blame, tells_of_lost_peer
 from reconcile.failure.ending import OUT_OF_MEMORY, describe_end, describe_record, record_words
 from reconcile.failure.policy import PolicyAction, match_policy
 from reconcile.model.end import DISRUPTION_TARGET, Author
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
+from reconcile.objects.rendezvous import has_moved, has_stale_config_map, moved_pods
 
 LAUNCHER_CODES = (EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
 """Exit codes by which a launcher asks for a restart."""

@@ -8,9 +8,9 @@ mislead any launcher, it is set before programs start.
 
 from api.constants import Condition, Reason, Role
 from api.status import JobStatus
-from reconcile.build.rendezvous import ENDPOINT_LISTS
 from reconcile.model.move import end_conditions, set_condition
 from reconcile.model.view import View
+from reconcile.objects.rendezvous import ENDPOINT_LISTS
 from reconcile.words.alone import IPV6, counts_one_node, describe_alone
 
 

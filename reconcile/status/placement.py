@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from api.constants import Reason
 from api.objects import Raw, condition_of, condition_since, moment_of
 from api.trainer import requests_of, too_many_devices
-from reconcile.build.rendezvous import is_about_config_map
 from reconcile.model.hold import Hold, and_more, clock_time, count, earliest
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 from reconcile.model.waits import UNTRIED
 from reconcile.model.workload import places_pods
+from reconcile.objects.rendezvous import is_about_config_map
 
 INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 """The scheduler's phrase for a resource that no node has enough of."""

@@ -9,14 +9,14 @@ from api.objects import Raw, changed, format_time
 from api.status import NOT_WAITING, JobStatus, RoleStatus, dump_status, telling_conditions
 from reconcile.attempt.restart_request import note_request
 from reconcile.attempt.stalled import note_stall
-from reconcile.build.gang import find_gang
-from reconcile.build.workload import is_queued
 from reconcile.failure.loss import forget_loss
 from reconcile.model.hold import Hold, grace_since
 from reconcile.model.indexes import format_indexes
 from reconcile.model.move import end_conditions, set_condition
 from reconcile.model.pods import PodState
 from reconcile.model.view import View
+from reconcile.objects.gang import find_gang
+from reconcile.objects.workload import is_queued
 from reconcile.status.alone import note_alone
 from reconcile.status.training import note_progress
 

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from localcluster.build.binaries import ensure_binaries
 from localcluster.machine.errors import LocalClusterError
+from localcluster.provision.binaries import ensure_binaries
 from tests.e2e.cgroups import cgroup
 from tests.e2e.images import ensure_images
 from tests.e2e.programs import ensure_programs

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcluster.build.binaries import ensure_binaries
-from localcluster.build.environments import cache_folder
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.filelock import FileLock
 from localcluster.machine.report import Report, run_to_end
 from localcluster.machine.statefolder import remove_tree
+from localcluster.provision.binaries import ensure_binaries
+from localcluster.provision.environments import cache_folder
 from manifests.operator import IMAGE
 
 CHECKOUT = Path(__file__).parents[2]

@@ -6,9 +6,9 @@ And Kubeflow's training operator, beside which starts are measured.
 from pathlib import Path
 
 from benchmarks.peers.training_operator import PINS as PEER
-from localcluster.build.binaries import PINS, version_values
-from localcluster.build.gobuild import Pins, ensure_built
 from localcluster.machine.report import Report
+from localcluster.provision.binaries import PINS, version_values
+from localcluster.provision.gobuild import Pins, ensure_built
 
 SOURCES = Path(__file__).parent / "go"
 NODE = Pins(

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from localcluster.build.environments import cache_folder
 from localcluster.machine.project import PROJECT
+from localcluster.provision.environments import cache_folder
 from tests.live.debian import missing
 
 NAMESPACES = ("--mount", "--net", "--uts", "--pid")

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from localcluster.build.environments import ensure_environment
+from localcluster.provision.environments import ensure_environment
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -15,7 +15,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from queue import SimpleQueue
 
-from localcluster.build.environments import cache_folder
+from localcluster.provision.environments import cache_folder
 from tests.faults.runner import Runner
 
 ROOT = Path(__file__).resolve().parents[2]

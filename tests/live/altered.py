@@ -13,7 +13,7 @@ from pathlib import Path
 from controller import __main__ as program
 from kube.clock import Clock
 from reconcile.attempt import restart
-from reconcile.build import rendezvous, templates
+from reconcile.objects import rendezvous, templates
 
 RELEASE = "example.com/release"
 

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.build.environments import (
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.project import PROJECT
+from localcluster.machine.report import Report
+from localcluster.provision.environments import (
     WHEELS,
     Recipe,
     cache_folder,
     ensure_installed,
     ensure_packages,
 )
-from localcluster.machine.errors import LocalClusterError
-from localcluster.machine.project import PROJECT
-from localcluster.machine.report import Report
 
 LOCK_3 = PROJECT / "requirements" / "examples-3.txt"
 PADDLECLAS = PROJECT / "requirements" / "paddleclas.txt"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from localcluster.build.gobuild import Pins, ensure_built
+from localcluster.provision.gobuild import Pins, ensure_built
 
 SOURCES = Path(__file__).parent / "go"
 PROGRAMS = ("crdcheck", "crdcheck125", "kstatus")

@@ -14,10 +14,10 @@ import yaml
 
 from api.objects import Raw
 from localcluster import Cluster
-from localcluster.build.environments import cache_folder
-from localcluster.build.gobuild import Pins, ensure_built
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import Report
+from localcluster.provision.environments import cache_folder
+from localcluster.provision.gobuild import Pins, ensure_built
 from tests.live import kubestate, patience, prometheus
 
 CHECKOUT = Path(__file__).parents[2]

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from localcluster import Cluster
-from localcluster.build.gobuild import Pins
 from localcluster.machine.ports import HOST, claim_port
+from localcluster.provision.gobuild import Pins
 from tests.live.processes import http_get
 
 NAME = "kube-state-metrics"

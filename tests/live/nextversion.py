@@ -19,7 +19,7 @@ def write_images(folder: Path) -> Path:
     for package in PACKAGES:
         shutil.copytree(CHECKOUT / package, code / package)
     replace(
-        code / "reconcile" / "build" / "templates.py",
+        code / "reconcile" / "objects" / "templates.py",
         "        **child_labels(view.job, view.attempt),\n",
         f'        **child_labels(view.job, view.attempt),\n        "{LABEL}": "{TAG}",\n',
     )

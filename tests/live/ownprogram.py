@@ -4,7 +4,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from localcluster.build.environments import ensure_packages
+from localcluster.provision.environments import ensure_packages
 
 PAGE = (Path(__file__).parents[2] / "docs" / "own-program.md").read_text()
 HERE, _, ELSEWHERE = PAGE.partition("## In a cluster")

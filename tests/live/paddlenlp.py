@@ -6,10 +6,10 @@ packages need a gigabyte, and minutes to install.
 
 import sys
 
-from localcluster.build.environments import ensure_packages, has_packages
-from localcluster.build.training import WITH_SERVERS, training
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.project import PROJECT
+from localcluster.provision.environments import ensure_packages, has_packages
+from localcluster.provision.training import WITH_SERVERS, training
 
 LOCK = PROJECT / "requirements" / "paddlenlp.txt"
 WHY_NOT = "PaddleNLP is not installed: python -m tests.live.paddlenlp"

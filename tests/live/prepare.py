@@ -7,14 +7,14 @@ import signal
 import sys
 
 from benchmarks import simulator
-from localcluster.build.binaries import ensure_binaries
-from localcluster.build.environments import ensure_environment
-from localcluster.build.gobuild import ensure_built
-from localcluster.build.ownpackages import ensure_apart
 from localcluster.machine.disk import explain
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import tell
 from localcluster.machine.together import together
+from localcluster.provision.binaries import ensure_binaries
+from localcluster.provision.environments import ensure_environment
+from localcluster.provision.gobuild import ensure_built
+from localcluster.provision.ownpackages import ensure_apart
 from tests.live import browser, environments, gochecks, ownprogram
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import yaml
 
 from localcluster import Cluster
-from localcluster.build.gobuild import Pins
 from localcluster.machine import clock
 from localcluster.machine.ports import HOST, claim_port
+from localcluster.provision.gobuild import Pins
 from manifests.alerts import build_rules
 from tests.live import patience
 from tests.live.lab import POLL_SECONDS

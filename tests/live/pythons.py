@@ -14,8 +14,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from localcluster.build.environments import Recipe, cache_folder, ensure_installed
-from localcluster.build.training import Interpreter, Version, ask, find, own, written
+from localcluster.provision.environments import Recipe, cache_folder, ensure_installed
+from localcluster.provision.training import Interpreter, Version, ask, find, own, written
 from tests.live import patience
 from tests.live.debian import say
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from localcluster.build.images import DEFAULT_TABLE
+from localcluster.provision.images import DEFAULT_TABLE
 
 CHECKOUT = Path(__file__).parents[2]
 LITTLE = {"SAMPLES": "2400", "PART_SIZE": "400", "HELD_OUT": "400"}

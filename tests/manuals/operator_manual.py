@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from localcluster import Cluster, ClusterConfig
-from localcluster.build.environments import ensure_environment
 from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError
+from localcluster.provision.environments import ensure_environment
 from tests.live import volcano
 from tests.live.tinyimages import write_tiny_images
 from tests.manuals.walk import Sections, Step, Walk, WalkError

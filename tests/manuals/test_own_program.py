@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from localcluster.build.images import ImageTable
+from localcluster.provision.images import ImageTable
 from tests.live import patience
 from tests.live.ownprogram import ELSEWHERE, HERE, saved_files
 from tests.manuals.source import CHECKOUT

@@ -10,11 +10,11 @@ from typing import Any, Self
 from api.constants import API_VERSION, KIND, LABEL_INDEX, LABEL_ROLE, Role
 from api.job import parse_job, pod_name
 from api.objects import Raw, format_time
-from reconcile.build.rendezvous import child_labels
 from reconcile.failure.incident import Incident, find_incident
 from reconcile.model.hold import Hold
 from reconcile.model.plan import Observed, Plan, Settings
 from reconcile.model.view import View, build_view
+from reconcile.objects.rendezvous import child_labels
 from reconcile.reconcile import ask, reconcile
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -19,7 +19,7 @@ from pdj.code import unpack
 from pdj.code.secret import is_secret
 from pdj.documents.reader import read_documents
 from pdj.errors import Problem
-from reconcile.build.rendezvous import build_config_map, moved_pods
+from reconcile.objects.rendezvous import build_config_map, moved_pods
 from reconcile.words.cause import read_message
 from reconcile.words.fault import fault_of
 from reconcile.words.progress import Line

@@ -18,7 +18,7 @@ from api.objects import Raw, name_of, uid_of
 from localcluster import Cluster, ClusterConfig
 from localcluster.machine import clock
 from localcluster.machine.process import Process
-from reconcile.build.rendezvous import ENDPOINT_LISTS
+from reconcile.objects.rendezvous import ENDPOINT_LISTS
 from tests.conftest import new_namespace
 from tests.live import patience, volcano
 from tests.live.apiserver import ApiServer, jobs_path

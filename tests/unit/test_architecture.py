@@ -37,19 +37,19 @@ MAY_IMPORT = {
     "api.constants": "",
     "api.catalogue": "constants",
     "kube": "",
-    "localcluster": "machine build cluster commands",
-    "localcluster.commands": "machine client build cluster",
-    "localcluster.cluster": "machine client build",
-    "localcluster.build": "machine",
+    "localcluster": "machine provision cluster commands",
+    "localcluster.commands": "machine client provision cluster",
+    "localcluster.cluster": "machine client provision",
+    "localcluster.provision": "machine",
     "localcluster.client": "machine",
     "localcluster.machine": "",
     "localcluster.node": (
-        "machine client build cluster node.pod node.volume node.network node.spec "
+        "machine client provision cluster node.pod node.volume node.network node.spec "
         "node.runtime node.stream"
     ),
     "localcluster.node.stream": "machine node.runtime",
     "localcluster.node.pod": (
-        "machine client build cluster node.volume node.network node.spec node.runtime"
+        "machine client provision cluster node.volume node.network node.spec node.runtime"
     ),
     "localcluster.node.volume": "machine client cluster node.spec node.runtime",
     "localcluster.node.network": "machine client",
@@ -61,12 +61,12 @@ MAY_IMPORT = {
     "controller.client": "",
     "controller.workqueue": "",
     "controller.logs": "",
-    "reconcile": "model words build failure attempt children status",
-    "reconcile.status": "words model build failure attempt children",
-    "reconcile.children": "model build attempt",
-    "reconcile.attempt": "model build failure",
-    "reconcile.failure": "model words build",
-    "reconcile.build": "model",
+    "reconcile": "model words objects failure attempt children status",
+    "reconcile.status": "words model objects failure attempt children",
+    "reconcile.children": "model objects attempt",
+    "reconcile.attempt": "model objects failure",
+    "reconcile.failure": "model words objects",
+    "reconcile.objects": "model",
     "reconcile.model": "words",
     "reconcile.words": "",
     "pdj": "access facts gather judge documents text commands errors session",
@@ -110,8 +110,8 @@ READERS = {
     "reconcile/status/placement.py: _make_room",  # the scheduler's words
     "reconcile/children/refusals.py: is_over_quota",  # the API server's
     "reconcile/children/startup_errors.py: _next_step",  # the kubelet's
-    "reconcile/build/rendezvous.py: is_about_config_map",  # the kubelet's
-    "reconcile/build/rendezvous.py: has_stale_config_map",  # the kubelet's
+    "reconcile/objects/rendezvous.py: is_about_config_map",  # the kubelet's
+    "reconcile/objects/rendezvous.py: has_stale_config_map",  # the kubelet's
     "reconcile/model/waits.py: is_hopeless",  # the kubelet's, the container runtime's
     "reconcile/model/end.py: own_limit",  # the kubelet's
     "reconcile/failure/ending.py: _cause",  # the container runtime's

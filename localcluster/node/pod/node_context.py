@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from localcluster.build.images import ImageTable
 from localcluster.client.rest import Client, Raw
 from localcluster.cluster.config import ClusterConfig
 from localcluster.node.network.hosts import Hosts
@@ -10,6 +9,7 @@ from localcluster.node.pod.events import Recorder
 from localcluster.node.pod.turn import Turn
 from localcluster.node.runtime.podnetwork import API_ADDRESS, API_PORT, PodNetwork
 from localcluster.node.runtime.runtime import Runtime
+from localcluster.provision.images import ImageTable
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from localcluster.build.environments import write_protect
-from localcluster.build.images import Image, repository_of
 from localcluster.client.rest import Raw
 from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError
@@ -26,6 +24,8 @@ from localcluster.node.spec.env import DEFAULT_PATH, PodFacts, build_env, expand
 from localcluster.node.spec.objects import ConfigError
 from localcluster.node.spec.quantity import parse_quantity
 from localcluster.node.volume.volumes import VolumeError, Volumes
+from localcluster.provision.environments import write_protect
+from localcluster.provision.images import Image, repository_of
 
 TOKEN_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
 CONTAINER_ID_SCHEME = "process://"

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from localcluster.build.binaries import ensure_binaries
 from localcluster.machine import clock
+from localcluster.provision.binaries import ensure_binaries
 from tests.live import patience
 from tests.live.operated import CHECKOUT
 

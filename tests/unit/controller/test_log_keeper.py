@@ -13,8 +13,8 @@ from controller.work.log_keeper import BURST, LINES, MAX_AT_ONCE, LogKeeper
 from controller.workqueue.rate_limiter import TokenBucket
 from kube.errors import ApiError, Forbidden, NotFound, Transient
 from kube.logs import MAX_BYTES
-from reconcile.build.kept_log import MAX_ATTEMPTS, keep_log, kept_log_name, unpack_log
 from reconcile.model.plan import KeepLog
+from reconcile.objects.kept_log import MAX_ATTEMPTS, keep_log, kept_log_name, unpack_log
 from tests.memory.builders import a_job, a_pod, view_of
 
 POD = "train-worker-0"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.build import golang
-from localcluster.build.binaries import PINS, ensure_binaries
-from localcluster.build.gobuild import Pins, ensure_built
 from localcluster.machine.errors import BuildError
 from localcluster.machine.filelock import FileLock
+from localcluster.provision import golang
+from localcluster.provision.binaries import PINS, ensure_binaries
+from localcluster.provision.gobuild import Pins, ensure_built
 
 ALL = [*PINS.binaries]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from localcluster.build import environments
-from localcluster.build.environments import Recipe, ensure_installed
-from localcluster.build.requirements import plain_lines
 from localcluster.machine.report import run_to_end
+from localcluster.provision import environments
+from localcluster.provision.environments import Recipe, ensure_installed
+from localcluster.provision.requirements import plain_lines
 from tests.live.wheel import write_wheel
 
 
@@ -70,7 +70,7 @@ def test_the_former_environment_may_be_pruned_meanwhile(made, monkeypatch):
         shutil.rmtree(former, ignore_errors=True)
         return run_to_end(*args)
 
-    monkeypatch.setattr("localcluster.build.environments.run_to_end", prune_and_run)
+    monkeypatch.setattr("localcluster.provision.environments.run_to_end", prune_and_run)
     recipe = Recipe("mine", ["kept", "changed==2.0"], lines=["kept", "changed==2.0", "helper"])
     new = ensure_installed(former.with_name("packages-000000000002"), recipe, lambda _said: None)
     assert not former.exists()

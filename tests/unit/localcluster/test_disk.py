@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.build.environments import _download
-from localcluster.build.gobuild import Pins, ensure_built
 from localcluster.machine import disk
 from localcluster.machine.errors import BuildError
+from localcluster.provision.environments import _download
+from localcluster.provision.gobuild import Pins, ensure_built
 
 
 @pytest.fixture(autouse=True)

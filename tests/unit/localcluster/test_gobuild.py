@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.build import gobuild
+from localcluster.provision import gobuild
 
 FILES = ("a/one.yaml", "b/two.yaml")
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.build.images import ImageTable, images_of
 from localcluster.commands import ownimages
 from localcluster.machine.errors import LocalClusterError
+from localcluster.provision.images import ImageTable, images_of
 
 MINE = "images: {mine: {folders: {/workspace: program}, environment: examples}}"
 

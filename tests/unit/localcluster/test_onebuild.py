@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.build.gobuild import (
+from localcluster.machine.errors import BuildError
+from localcluster.machine.report import Progress
+from localcluster.provision.gobuild import (
     LARGEST_BYTES,
     UNFINISHED,
     Pins,
     ensure_built,
     memory_settings,
 )
-from localcluster.machine.errors import BuildError
-from localcluster.machine.report import Progress
 
 PACKAGES = {"etcd": "example.com/server/v3", "tool": "example.com/cmd/tool"}
 FAKE_GO = """#!/bin/sh

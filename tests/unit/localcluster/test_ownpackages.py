@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.build import ownpackages
+from localcluster.provision import ownpackages
 from tests.live.wheel import write_wheel
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from localcluster.__main__ import main
-from localcluster.build.environments import (
+from localcluster.machine import clock
+from localcluster.provision.environments import (
     READY_MARK,
     Recipe,
     cache_folder,
     ensure_installed,
     write_protect,
 )
-from localcluster.build.prune import prune
-from localcluster.machine import clock
+from localcluster.provision.prune import prune
 
 NOBODY = 65534
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.build.environments import Recipe, ensure_installed, packages_path
-from localcluster.build.requirements import digest_requirements
 from localcluster.machine.errors import LocalClusterError
+from localcluster.provision.environments import Recipe, ensure_installed, packages_path
+from localcluster.provision.requirements import digest_requirements
 
 FILES = {
     "requirements.txt": """
@@ -79,14 +79,14 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "version": lambda patch: patch.setattr("platform.python_version", lambda: "3.11.99"),
     "interpreter": lambda patch: patch.setattr(sys, "base_prefix", "/elsewhere"),
     "image": lambda patch: patch.setattr(
-        "localcluster.build.environments.environment_path", lambda name: Path("/cache/other")
+        "localcluster.provision.environments.environment_path", lambda name: Path("/cache/other")
     ),
 }
 
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_the_interpreter_and_the_image_count(requirements, monkeypatch, what):
-    monkeypatch.setattr("localcluster.build.training.find", lambda version: None)
+    monkeypatch.setattr("localcluster.provision.training.find", lambda version: None)
     before = packages_path("examples", requirements)
     CHANGES[what](monkeypatch)
     assert packages_path("examples", requirements) != before
@@ -105,6 +105,6 @@ def test_the_interpreter_and_the_image_count(requirements, monkeypatch, what):
     ],
 )
 def test_pip_that_fails_is_told_by_its_cause(printed, told, tmp_path, mocker):
-    mocker.patch("localcluster.build.environments.run_to_end", return_value=(1, printed))
+    mocker.patch("localcluster.provision.environments.run_to_end", return_value=(1, printed))
     with pytest.raises(LocalClusterError, match=re.escape(f"mine cannot be installed: {told}")):
         ensure_installed(tmp_path / "made", Recipe("mine", []), lambda _said: None)

@@ -45,8 +45,8 @@ RUN = """
 import sys
 from pathlib import Path
 from examples.quickstart import __main__ as quickstart
-from localcluster.build import environments
-from localcluster.build.training import WITH_SERVERS, Interpreter, Training
+from localcluster.provision import environments
+from localcluster.provision.training import WITH_SERVERS, Interpreter, Training
 from localcluster.machine.errors import LocalClusterError
 
 def start(config):

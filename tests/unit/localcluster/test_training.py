@@ -10,10 +10,10 @@ from examples.quickstart.__main__ import (
     default_job,
     read_documents,
 )
-from localcluster.build import training
-from localcluster.build.images import ImageTable, check_servers
-from localcluster.build.training import Interpreter, choose, found_on_path
 from localcluster.machine.errors import LocalClusterError
+from localcluster.provision import training
+from localcluster.provision.images import ImageTable, check_servers
+from localcluster.provision.training import Interpreter, choose, found_on_path
 
 ANSWER = 'echo \'["3.12.1", "/opt/python3.12", "/opt"]\'\n'
 
@@ -71,7 +71,7 @@ def test_others_are_asked_where_they_are(tmp_path, monkeypatch):
 def without_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine has Python 3.13 alone."""
     found = choose(python(3, 13), {})
-    for module in ("examples.quickstart.__main__", "localcluster.build.images"):
+    for module in ("examples.quickstart.__main__", "localcluster.provision.images"):
         monkeypatch.setattr(f"{module}.training", lambda: found)
 
 

@@ -11,7 +11,7 @@ from pdj.facts.picture import JobPicture
 from pdj.gather.joblog import JobLog
 from pdj.gather.merge import Line, Source
 from pdj.session import Session
-from reconcile.build.kept_log import pack_log
+from reconcile.objects.kept_log import pack_log
 from tests.memory.builders import a_job, a_pod, stamp
 from tests.unit.pdj.cluster import Cluster, Watched
 

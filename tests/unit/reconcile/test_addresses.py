@@ -4,7 +4,7 @@ import pytest
 
 from api.constants import Role
 from api.objects import Raw
-from reconcile.build.addresses import endpoints_of, format_endpoint, host_of
+from reconcile.objects.addresses import endpoints_of, format_endpoint, host_of
 from tests.memory.builders import a_job, a_pod, a_template, view_of
 
 

@@ -5,9 +5,9 @@ import pytest
 from api.constants import Role
 from api.job import pod_name
 from api.objects import Raw
-from reconcile.build.environment import build_env, merge_env
-from reconcile.build.templates import replaced_fields
 from reconcile.model.plan import Settings
+from reconcile.objects.environment import build_env, merge_env
+from reconcile.objects.templates import replaced_fields
 from tests.memory.builders import JobBuilder, a_job, a_template, view_of
 
 PS_JOB = a_job().with_ps(2).with_workers(2)

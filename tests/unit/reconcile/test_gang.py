@@ -4,8 +4,8 @@ import pytest
 
 from api.constants import Role
 from api.objects import Raw
-from reconcile.build.gang import GangKind, least_members, own_name, wanted_kind
 from reconcile.model.plan import Settings
+from reconcile.objects.gang import GangKind, least_members, own_name, wanted_kind
 from tests.memory.builders import JobBuilder, a_job, a_template, view_of
 from tests.memory.world import World
 

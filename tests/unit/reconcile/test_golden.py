@@ -17,7 +17,7 @@ import yaml
 
 from api.objects import Raw
 from pdj.documents.render import render
-from reconcile.build.launcher import count_processes
+from reconcile.objects.launcher import count_processes
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 CHECKOUT = Path(__file__).parents[3]

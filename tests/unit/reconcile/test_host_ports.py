@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from api.constants import LABEL_QUEUE
-from reconcile.build.rendezvous import ENDPOINT_LISTS
 from reconcile.children.host_ports import allocate_ports, free_bases
 from reconcile.model.move import Move
 from reconcile.model.plan import Refusal, Settings
+from reconcile.objects.rendezvous import ENDPOINT_LISTS
 from tests.memory.builders import a_job, a_template, cause_of, view_of
 from tests.memory.world import World
 

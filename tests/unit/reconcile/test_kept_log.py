@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from reconcile.build.kept_log import MAX_BYTES, MAX_PACKED_BYTES, pack_log, unpack_log
+from reconcile.objects.kept_log import MAX_BYTES, MAX_PACKED_BYTES, pack_log, unpack_log
 
 
 def test_a_usual_log_comes_back_whole():

@@ -7,10 +7,10 @@ import pytest
 from api.catalogue.kueue import KUEUE
 from api.constants import LABEL_INDEX
 from api.objects import Raw, name_of
-from reconcile.build.flavors import TOPOLOGY
 from reconcile.children.queue import RETRY_SECONDS
 from reconcile.model.plan import Settings
 from reconcile.model.workload import FLAVOR, condition_named
+from reconcile.objects.flavors import TOPOLOGY
 from tests.faults.scenario import Scenario
 from tests.memory.builders import JobBuilder, a_job, a_template
 from tests.memory.kueue import WORKLOAD, Kueue

@@ -3,7 +3,7 @@
 import pytest
 
 from api.constants import Role
-from reconcile.build.rendezvous import all_have_addresses, build_variables, oversized_variable
+from reconcile.objects.rendezvous import all_have_addresses, build_variables, oversized_variable
 from tests.memory.builders import JobBuilder, a_job, a_pod, view_of
 
 
@@ -86,7 +86,7 @@ def test_value_that_the_kernel_refuses_is_found(size, name):
 
 
 def test_job_with_too_many_endpoints_fails_with_the_reason(world, monkeypatch):
-    monkeypatch.setattr("reconcile.build.rendezvous.MAX_ENV_VALUE_BYTES", 20)
+    monkeypatch.setattr("reconcile.objects.rendezvous.MAX_ENV_VALUE_BYTES", 20)
     world.run(a_job().with_workers(2))
     assert world.condition("Failed")["reason"] == "EndpointsTooLong"
     assert world.names("ConfigMap") == []

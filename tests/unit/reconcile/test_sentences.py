@@ -10,10 +10,10 @@ import pytest
 
 from api.constants import WAITS, Reason
 from api.objects import Raw
-from reconcile.build.workload import build_workload
 from reconcile.model.hold import MAX_NEXT_CHARACTERS, Hold
 from reconcile.model.plan import FORMER_JOB, OWNERLESS, YOUNG_KIND, Observed, Refusal, Settings
 from reconcile.model.view import View
+from reconcile.objects.workload import build_workload
 from reconcile.reconcile import reconcile
 from tests.memory.builders import (
     PodBuilder,

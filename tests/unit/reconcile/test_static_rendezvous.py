@@ -7,9 +7,9 @@ import pytest
 from api.constants import ANNOTATION_STATIC_RENDEZVOUS, PORTS_PER_POD, Role
 from api.job import pod_name
 from api.objects import Raw
-from reconcile.build.rendezvous import build_config_map
-from reconcile.build.templates import build_pod
 from reconcile.model.view import View
+from reconcile.objects.rendezvous import build_config_map
+from reconcile.objects.templates import build_pod
 from tests.memory.builders import JobBuilder, a_job, a_pod, view_of
 
 LAUNCH = ("python", "-m", "paddle.distributed.launch")

@@ -3,7 +3,7 @@
 import pytest
 
 from api.objects import Raw
-from reconcile.build.templates import build_pod, replaced_fields
+from reconcile.objects.templates import build_pod, replaced_fields
 from tests.memory.builders import JobBuilder, a_job, a_template, view_of
 
 GROUP = "batch.paddlepaddle.org"

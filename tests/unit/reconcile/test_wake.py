@@ -4,9 +4,9 @@ import pytest
 
 from api.constants import ANNOTATION_WOKEN, Role
 from api.objects import Raw
-from reconcile.build.rendezvous import build_config_map
 from reconcile.children.wake import CALL_SECONDS, MAX_CALLS, WAITING, seconds_to_wake, wake_patches
 from reconcile.model.view import View
+from reconcile.objects.rendezvous import build_config_map
 from tests.memory.builders import PodBuilder, a_job, a_pod, stamp, view_of
 
 JOB = a_job().with_ps(1).with_workers(1).build()

@@ -16,11 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcluster.build.environments import cache_folder
-from localcluster.build.golang import find_go
 from localcluster.machine.errors import BuildError
 from localcluster.machine.filelock import FileLock
 from localcluster.machine.report import Progress, Read, Report, run_to_end, tell
+from localcluster.provision.environments import cache_folder
+from localcluster.provision.golang import find_go
 
 LAST_LINES = 20
 UNFINISHED = ".unfinished"

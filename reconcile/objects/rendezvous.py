@@ -21,10 +21,10 @@ from api.constants import (
 from api.job import PaddleJob
 from api.objects import Raw
 from api.trainer import trainer_of
-from reconcile.build.addresses import endpoints_of, format_endpoint, host_of, hosts_of, port_of
-from reconcile.build.launcher import count_processes
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
+from reconcile.objects.addresses import endpoints_of, format_endpoint, host_of, hosts_of, port_of
+from reconcile.objects.launcher import count_processes
 
 GLOO_RENDEZVOUS_HTTP = "3"
 """Fleet's role maker: 1 is HDFS, 2 a file, 3 an HTTP server on the first server."""

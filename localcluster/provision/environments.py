@@ -22,13 +22,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from localcluster.build.requirements import digest_requirements, plain_lines
-from localcluster.build.training import Interpreter, own, training, written
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.filelock import FileLock
 from localcluster.machine.project import PROJECT
 from localcluster.machine.report import Report, run_to_end, tell
 from localcluster.machine.userfolder import user_folder, writable
+from localcluster.provision.requirements import digest_requirements, plain_lines
+from localcluster.provision.training import Interpreter, own, training, written
 
 SHARED = frozenset({"examples"})
 """Names of shared environments. `examples` has PaddlePaddle and all that the examples need."""

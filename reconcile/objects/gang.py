@@ -18,9 +18,9 @@ from api.constants import (
 )
 from api.job import pod_group_name
 from api.objects import Raw, is_deleting, name_of
-from reconcile.build.rendezvous import child_labels
 from reconcile.model.plan import Create, ObjectReference, Patch
 from reconcile.model.view import View
+from reconcile.objects.rendezvous import child_labels
 
 
 class GangKind(StrEnum):

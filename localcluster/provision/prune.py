@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from localcluster.build.environments import cache_folder, remove_folder
 from localcluster.machine import clock
+from localcluster.provision.environments import cache_folder, remove_folder
 
 DAY_SECONDS = 86_400.0
 

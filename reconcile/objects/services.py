@@ -5,9 +5,9 @@ Names resolve before pods are ready, because peers look each other up while they
 
 from api.constants import LABEL_INDEX, LABEL_JOB_UID, LABEL_RES_NAME, LABEL_ROLE, PORTS_PER_POD
 from api.objects import Raw
-from reconcile.build.addresses import port_of
-from reconcile.build.rendezvous import child_labels
 from reconcile.model.view import View
+from reconcile.objects.addresses import port_of
+from reconcile.objects.rendezvous import child_labels
 
 
 def build_service(view: View, name: str) -> Raw:

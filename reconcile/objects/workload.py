@@ -23,8 +23,6 @@ from api.constants import (
 )
 from api.job import parse_job
 from api.objects import Raw
-from reconcile.build.flavors import LEVELS, TOPOLOGY
-from reconcile.build.rendezvous import child_labels
 from reconcile.model.view import View
 from reconcile.model.workload import (
     admitted_counts,
@@ -33,6 +31,8 @@ from reconcile.model.workload import (
     is_set,
     priority_class_of,
 )
+from reconcile.objects.flavors import LEVELS, TOPOLOGY
+from reconcile.objects.rendezvous import child_labels
 
 _ALPHABET = "0123456789"
 MAX_DIGITS = 18

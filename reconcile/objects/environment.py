@@ -8,9 +8,9 @@ from api.constants import Intranet, Role
 from api.objects import Raw
 from api.trainer import PORT_VARIABLE
 from api.training import RESUME_VARIABLE
-from reconcile.build.addresses import format_endpoint, host_of, port_of
-from reconcile.build.rendezvous import CONFIG_MAP_VARIABLES, RENDEZVOUS_VARIABLE, rendezvous_key
 from reconcile.model.view import View
+from reconcile.objects.addresses import format_endpoint, host_of, port_of
+from reconcile.objects.rendezvous import CONFIG_MAP_VARIABLES, RENDEZVOUS_VARIABLE, rendezvous_key
 
 TRAINING_ROLES = {Role.PS: "PSERVER", Role.WORKER: "TRAINER", Role.HETER: "HETER_TRAINER"}
 """Fleet's PaddleCloudRoleMaker accepts only these words."""

@@ -13,19 +13,19 @@ from typing import Any
 
 import yaml
 
-from localcluster.build.binaries import ensure_binaries
-from localcluster.build.environments import (
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.project import PROJECT
+from localcluster.machine.report import Report
+from localcluster.machine.statefolder import DEFAULT_NAME, name_of
+from localcluster.provision.binaries import ensure_binaries
+from localcluster.provision.environments import (
     SHARED,
     ensure_environment,
     ensure_packages,
     has_packages,
     is_ready,
 )
-from localcluster.build.training import training
-from localcluster.machine.errors import LocalClusterError
-from localcluster.machine.project import PROJECT
-from localcluster.machine.report import Report
-from localcluster.machine.statefolder import DEFAULT_NAME, name_of
+from localcluster.provision.training import training
 
 SERVED_ROLES = {"ps", "heter"}
 

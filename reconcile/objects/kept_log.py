@@ -6,10 +6,10 @@ from functools import partial
 
 from api.constants import LABEL_JOB_UID
 from api.objects import Raw
-from reconcile.build.rendezvous import child_labels
 from reconcile.model.plan import KeepLog
 from reconcile.model.pods import PodView
 from reconcile.model.view import View
+from reconcile.objects.rendezvous import child_labels
 
 MAX_ATTEMPTS = 4
 MAX_PACKED_BYTES = 4 << 10
