@@ -5,19 +5,21 @@ import os
 
 from api.catalogue.meaning import LANGUAGES
 from pdj.commands.options import job_name
+from pdj.commands.output import add_output, print_objects
 from pdj.errors import OK
 from pdj.gather.facts import gather
 from pdj.gather.jobs import look
 from pdj.gather.progress import TrainingReader
 from pdj.judge.judge import judge
 from pdj.session import Session
-from pdj.text.explain import draw_story
+from pdj.text.explain import describe_story, draw_story
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `explain`."""
     parser.add_argument("job", type=job_name, help="the job's name")
     parser.add_argument("--lang", choices=LANGUAGES, help="the language (that of $LANG)")
+    add_output(parser)
 
 
 def run(session: Session) -> int:
@@ -26,6 +28,9 @@ def run(session: Session) -> int:
     picture = look(session.client, session.namespace, session.options.job)
     reader = TrainingReader(session.client, session.clock)
     story = judge(gather(session.client, picture, reader.read))
+    if session.options.output:
+        print_objects(session, describe_story(story, language), [picture.raw])
+        return OK
     session.screen.write(*draw_story(story, language, session.screen.paint, session.now))
     return OK
 

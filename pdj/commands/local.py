@@ -244,5 +244,5 @@ def _explain(session: Session) -> None:
     """Print why the job has failed, while the cluster still exists."""
     from pdj.commands import explain
 
-    session.options.lang = None
+    session.options.lang = session.options.output = None
     explain.run(dataclasses.replace(session, screen=Screen(sys.stderr)))

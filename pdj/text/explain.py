@@ -1,7 +1,8 @@
-"""Formats a job's explanation as lines of text."""
+"""Draws a job's explanation as lines of text, or as values for programs."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from typing import Any
 
 from api.catalogue.meaning import WHO, say
 from pdj.judge.story import Finding, Story, first_line
@@ -54,3 +55,32 @@ def _draw_finding(
         yield f"  {labels['said']}: {plain(first_line(finding.message))}"
     yield f"{paint(labels['next'], 'bold')}: {say(finding.meaning.next_step, language)}"
     yield f"{paint(labels['who'], 'bold')}: {say(WHO[finding.meaning.who], language)}"
+
+
+def describe_story(story: Story, language: str) -> dict[str, Any]:
+    """The story for programs, in a language."""
+    return {
+        "job": f"{story.job.namespace}/{story.job.name}",
+        "phase": story.job.status.phase,
+        "findings": [describe_finding(each, language) for each in story.findings],
+        "history": [describe_finding(each, language) for each in story.history],
+        "warnings": [say(each, language) for each in story.warnings],
+    }
+
+
+def describe_finding(finding: Finding, language: str) -> dict[str, Any]:
+    """A finding for programs: `actor` is a word of `Who`, `since` seconds since 1970."""
+    who, _, cause, next_step, _ = finding.meaning
+    return {
+        "reason": finding.reason,
+        "cause": say(cause, language),
+        "next": say(next_step, language),
+        "who": say(WHO[who], language),
+        "actor": who,
+        "message": finding.message,
+        "since": finding.since.timestamp() if finding.since else None,
+        "evidence": {
+            title: [say(line, language) for line in lines]
+            for title, lines in finding.evidence.items()
+        },
+    }

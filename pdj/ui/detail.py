@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from api.catalogue.meaning import WHO, say
+from api.catalogue.meaning import say
 from api.job import PaddleJob
 from api.trainer import count_accelerators
 from pdj.facts.facts import Event, Facts
@@ -11,7 +11,8 @@ from pdj.facts.picture import JobPicture
 from pdj.facts.training import Training
 from pdj.gather.pods import Pod, read_pod
 from pdj.judge.judge import judge
-from pdj.judge.story import Finding, Story
+from pdj.judge.story import Story
+from pdj.text.explain import describe_finding
 from pdj.text.progress import describe_training
 from pdj.ui.rows import failure_text, pod_order, row_of, seconds
 from pdj.ui.timeline import draw_timeline
@@ -31,7 +32,7 @@ def describe_job(facts: Facts, language: str) -> dict[str, Any]:
         "workers": _workers(job),
         "scalable": job.spec.is_elastic or job.spec.suspend,
         "deleting": job.is_deleting,
-        "whys": [_finding(each, language) for each in story.findings],
+        "whys": [describe_finding(each, language) for each in story.findings],
         "facts": {
             name: [say(line, language) for line in lines] for name, lines in story.evidence.items()
         },
@@ -50,17 +51,6 @@ def describe_job(facts: Facts, language: str) -> dict[str, Any]:
 
 def _workers(job: PaddleJob) -> int:
     return next((spec.replicas for role, spec in job.spec.roles.items() if role == "worker"), 0)
-
-
-def _finding(finding: Finding, language: str) -> dict[str, Any]:
-    return {
-        "reason": finding.reason,
-        "cause": say(finding.meaning.cause, language),
-        "next": say(finding.meaning.next_step, language),
-        "who": say(WHO[finding.meaning.who], language),
-        "message": finding.message,
-        "since": finding.since.timestamp() if finding.since else None,
-    }
 
 
 def _training(training: Training, language: str) -> dict[str, Any]:

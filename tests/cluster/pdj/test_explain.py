@@ -4,6 +4,7 @@ Most are brought about here, the others where the tests of what they are about d
 of those says so to `assert_explained`, and `tests/unit/pdj/test_explain.py` knows where.
 """
 
+import json
 from typing import Any
 
 import pytest
@@ -136,6 +137,12 @@ def test_cause_and_next_step_are_named(jobs: Lab, name: str) -> None:
 
 def test_the_reason_that_holds_now_comes_first(jobs: Lab, tool: Tool) -> None:
     assert "Why: Unschedulable (since" in tool.ok("explain", "nowhere").split("\n\n")[1]
+
+
+def test_findings_are_there_for_programs(jobs: Lab, tool: Tool) -> None:
+    first = json.loads(tool.ok("explain", "nowhere", "-o", "json"))["findings"][0]
+    assert (first["reason"], first["actor"]) == (Reason.UNSCHEDULABLE, "user")
+    assert any("node-0: cpu" in line for line in first["evidence"]["nodes"])
 
 
 def test_the_language_is_that_of_the_environment(jobs: Lab, tool: Tool) -> None:

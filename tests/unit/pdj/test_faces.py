@@ -14,7 +14,7 @@ from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture
 from pdj.judge.judge import judge
 from pdj.session import Session
-from pdj.text.explain import draw_story
+from pdj.text.explain import describe_story, draw_story
 from pdj.text.status import draw_job
 from pdj.text.terminal import Screen
 from pdj.ui.detail import describe_job
@@ -34,6 +34,7 @@ def assert_one_reason(job: Raw) -> None:
     headline = headline_condition(picture.job.status)
     reason = headline.reason if headline else ""
     story, page = judge(Facts(picture)), describe_job(Facts(picture), "zh")
+    found = describe_story(story, "zh")["findings"]
     explained = draw_story(story, "en", PAINT, NOW)
     drawn = draw_job(Facts(picture), PAINT, NOW, 500)
     said = {
@@ -41,6 +42,7 @@ def assert_one_reason(job: Raw) -> None:
         "status": drawn[1].removeprefix("│  ").partition(" for ")[0] if reason else "",
         "explain": story.findings[0].reason if story.findings else "",
         "its words": explained[2].removeprefix("Why: ").partition(" (")[0] if reason else "",
+        "JSON": found[0]["reason"] if found else "",
         "the page": page["whys"][0]["reason"] if page["whys"] else "",
         "its list": page["row"]["reason"],
         "Python": _headline(job).partition(": ")[0],
