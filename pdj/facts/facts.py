@@ -82,6 +82,16 @@ class Facts:
         """The answer to this question; an empty one if it was not asked."""
         return self.answers.get(name, _NOTHING)
 
+    @property
+    def settled(self) -> Mapping[str, Answer]:
+        """The answers that stay as they are while the pods do: those about pods that run."""
+        running = {
+            f"{EVENTS}{name_of(pod)}"
+            for pod in self.picture.pods
+            if (pod.get("status") or {}).get("phase") == "Running"
+        }
+        return {name: each for name, each in self.answers.items() if name in running | {"head"}}
+
     @cached_property
     def job(self) -> PaddleJob:
         """The parsed job. Raises Problem if this tool cannot read the job's version."""

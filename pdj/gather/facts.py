@@ -11,6 +11,7 @@ from api.job import PaddleJob
 from api.objects import Raw
 from kube.client import PAGE, Client
 from kube.errors import ApiError, Forbidden, NotFound
+from kube.logs import READ_SECONDS
 from pdj.facts.facts import Answer, Ask, Facts
 from pdj.facts.picture import JobPicture
 from pdj.facts.training import Training
@@ -45,7 +46,8 @@ def gather(
 def _answer(client: Client, ask: Ask) -> Answer:
     try:
         if ask.is_log:
-            return Answer(text=client.text(ask.path, dict(ask.query)))
+            log = client.read_log(ask.path, dict(ask.query), READ_SECONDS)
+            return Answer(text=log.decode(errors="replace"))
         if not ask.limit:
             return Answer((client.get(ask.path, max_bytes=MAX_BYTES),))
         return _read_list(client, ask)

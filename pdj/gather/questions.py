@@ -62,7 +62,8 @@ def _of_kueue(facts: Facts) -> Iterator[tuple[str, Ask]]:
     yield "place", Ask(f"{visible}/localqueues/{queue}/pendingworkloads")
     yield "queue", Ask(f"{own}/localqueues/{queue}")
     for found in facts.answer("queue").objects:
-        selector = f"status.admission.clusterQueue={found['spec']['clusterQueue']}"
+        named = (found.get("spec") or {}).get("clusterQueue") or ""
+        selector = f"status.admission.clusterQueue={named}"
         query = {"fieldSelector": selector}
         yield "holders", Ask(f"{root}/workloads", query, MAX_WORKLOADS)
         if facts.answer("holders").is_hidden:

@@ -12,7 +12,7 @@ from reconcile.model.workload import has_quota
 
 MAX_LINES = 10
 """The most lines of a log, nodes and owners of quota that are shown."""
-MAX_PEER_LINES, MAX_LINE_CHARACTERS = 3, 300
+MAX_PEER_LINES, MAX_PEER_LINE, MAX_LOG_LINE = 3, 300, 2000
 GONE: Line = (
     "gone with the pods; with spec.cleanPodPolicy: Never the next job keeps its pods",
     "已随 Pod 删除；在下一个作业中设置 spec.cleanPodPolicy: Never 可保留 Pod",
@@ -57,7 +57,7 @@ def _etcd(facts: Facts) -> Iterator[Line]:
 def _last_lines(facts: Facts, last: Failure) -> Iterator[Line]:
     """The end of the failed pod's log in the failure record, and the command that shows more."""
     job = facts.job
-    yield from last.message.splitlines()[-MAX_LINES:]
+    yield from (line[:MAX_LOG_LINE] for line in last.message.splitlines()[-MAX_LINES:])
     # Users copy the command to a shell, and a role in the status can be any text.
     of_pod = f" --role {last.role} --index {last.index}" if last.role in [*Role] else ""
     command = f"kubectl pdj -n {job.namespace} logs {job.name}{of_pod} --attempt {last.attempt}"
@@ -71,7 +71,7 @@ def _peers(facts: Facts) -> Iterator[Line]:
     for name in map(name_of, facts.peers):
         answer = facts.answer(f"log of {name}")
         lines = answer.text.splitlines()[-MAX_PEER_LINES:]
-        yield from (f"{name}: {line[:MAX_LINE_CHARACTERS]}" for line in lines)
+        yield from (f"{name}: {line[:MAX_PEER_LINE]}" for line in lines)
         yield from answer.trouble
 
 
@@ -121,8 +121,9 @@ def _queue(facts: Facts) -> Iterator[Line]:
     for found in facts.answer("place").objects:
         pending = found.get("items") or ()
         for each in pending:
-            if name_of(each) == facts.job.workload_name:
-                yield f"{queue}: {each['positionInLocalQueue'] + 1} of {len(pending)}"
+            place = each.get("positionInLocalQueue")
+            if name_of(each) == facts.job.workload_name and isinstance(place, int):
+                yield f"{queue}: {place + 1} of {len(pending)}"
     holders = facts.answer("own holders" if facts.answer("holders").is_hidden else "holders")
     yield from _first([f"{queue} <- {_owner(each)}" for each in holders.objects if has_quota(each)])
     yield from facts.answer("queue").trouble or holders.trouble

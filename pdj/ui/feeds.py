@@ -11,6 +11,7 @@ from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError
 from pdj.errors import Problem
+from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture
 from pdj.gather.facts import gather
 from pdj.gather.joblog import Choice, JobLog, choose
@@ -116,7 +117,8 @@ class JobFeed:
         self._live = LiveJob(client, namespace, name, clock)
         self._read = TrainingReader(client, clock).read
         self._trouble = _Trouble()
-        self._shown: JobPicture | None = None
+        self._facts: Facts | None = None
+        """What is shown."""
         self._is_missing = False
         self._looked_at = 0.0
         self._may_look_at = 0.0
@@ -131,7 +133,7 @@ class JobFeed:
         if picture is None:
             return [*news, *self._missing()] if self._live.is_known else news
         now = self._clock.monotonic()
-        is_due = picture != self._shown or now >= self._looked_at + EVENT_SECONDS
+        is_due = not self._shows(picture) or now >= self._looked_at + EVENT_SECONDS
         if now < self._may_look_at:
             self._live.changed.wait(min(TICK_SECONDS, self._may_look_at - now))
             self._live.changed.set()
@@ -143,16 +145,21 @@ class JobFeed:
         self._live.__exit__()
 
     def _missing(self) -> list[Message]:
-        told, self._is_missing, self._shown = self._is_missing, True, None
+        told, self._is_missing, self._facts = self._is_missing, True, None
         return [] if told else [{"type": "missing"}]
 
     def _look(self, picture: JobPicture) -> list[Message]:
         began = self._clock.monotonic()
-        message = describe_job(gather(self._client, picture, self._read), self._language)
+        known = self._facts.settled if self._facts and self._shows(picture) else {}
+        facts = gather(self._client, picture, self._read, known=known)
+        message = describe_job(facts, self._language)
         self._looked_at = self._clock.monotonic()
         self._may_look_at = self._looked_at + max(MIN_SECONDS, REST * (self._looked_at - began))
-        self._shown, self._is_missing = picture, False
+        self._facts, self._is_missing = facts, False
         return [message]
+
+    def _shows(self, picture: JobPicture) -> bool:
+        return self._facts is not None and self._facts.picture == picture
 
 
 class LogFeed:

@@ -60,6 +60,9 @@ class Cluster(Client):
     def text(self, path: str, *_: Any) -> str:
         return str(self._found(self.logs, path.split("/")[-2]))
 
+    def read_log(self, path: str, *_: Any) -> bytes:
+        return self.text(path).encode()
+
     def create(self, path: str, body: Raw, query: Raw | None = None) -> Raw:
         if "dryRun" in (query or {}):
             return body

@@ -97,3 +97,18 @@ def test_reads_do_not_wait_for_one_another():
 
     job = a_job().with_workers(1).with_status(phase="Running").build()
     gather(Slow(), JobPicture(job), read)  # Events of the job and of its pod, and the training
+
+
+def test_a_page_that_looks_again_asks_nothing_new_of_pods_that_run():
+    job = a_job().with_workers(2).with_status(phase="Running").build()
+    pods = (a_pod(job).running().build(), a_pod(job, index=1).build())
+    cluster = Asked()
+    facts = gather(cluster, JobPicture(job, pods))
+    cluster.lists_asked.clear()
+    again = gather(cluster, facts.picture, known=facts.settled)
+    selectors = [query["fieldSelector"] for _, query in cluster.lists_asked]
+    assert sorted(each.rpartition("=")[2] for each in selectors) == [
+        "0123abcd-uid",
+        "train-worker-1",
+    ]
+    assert len(again.events) == len(facts.events)

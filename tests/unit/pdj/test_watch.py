@@ -151,7 +151,7 @@ ENDS: dict[str, Callable[[], Server]] = {
 @pytest.mark.parametrize("end", ENDS)
 def test_server_on_which_no_watch_lasts_gets_ten_requests_in_ten_seconds(screen, end, monkeypatch):
     # Events are read at their own pace.
-    monkeypatch.setattr(feeds, "gather", lambda _client, picture, _read: Facts(picture))
+    monkeypatch.setattr(feeds, "gather", lambda _client, picture, _read, known: Facts(picture))
     server = ENDS[end]()
     with suppress(TimedOut):
         SCREENS[screen](server)
