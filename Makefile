@@ -28,7 +28,7 @@ $(STAMP): requirements/dev.txt
 		"requirements/dev.txt: run make setup there, or remove the link"; exit 1; } >&2
 	@exec 9< $<; flock --nonblock 9 || { echo "waiting for another make, which sets up $(VENV)"; flock 9; }; \
 	if [ $@ -nt $< ]; then exit 0; fi; \
-	echo "setting up $(VENV) (once, about a minute)"; \
+	echo "setting up $(VENV) (once; 20 seconds, or some minutes on a busy machine)"; \
 	trap 'echo "stopped; make setup begins it again" >&2; exit 130' INT; \
 	said=$$($(PYTHON) -m venv --clear $(VENV) 2>&1) || { echo "$$said"; $(FULL); exit 1; } >&2; \
 	{ $(BIN)/pip install --no-compile --disable-pip-version-check --require-hashes --requirement $< && touch $@; } | \
@@ -63,7 +63,7 @@ mutants: $(STAMP) ## Break the operator in every listed way; each has to fail th
 check: lint types unit ## Format, lint, types and unit tests
 
 .PHONY: run
-run: $(STAMP) ## Train a job from nothing (5 to 15 minutes the first time), on a cluster of its own: FILE=job.yaml IMAGES=table.yaml
+run: $(STAMP) ## Train a job from nothing (7 to 15 minutes the first time, then 35 s), on a cluster of its own: FILE=job.yaml IMAGES=table.yaml
 	@$(BIN)/python -m examples.quickstart $(FILE) $(addprefix --images=,$(IMAGES))
 
 .PHONY: manual

@@ -38,7 +38,8 @@ class Pins:
     """A folder with go.mod and go.sum, and the packages of the programs to build, by program name.
 
     `title` is for messages, `name` for folders; `values` are variables that the linker sets, `tags`
-    are build tags. `files` are paths in the Go module `module`: these files are copied to `home()`.
+    are build tags. Packages that match a pattern of `not_inlined` are compiled faster, and run a
+    little slower. `files` are paths in the Go module `module`: they are copied to `home()`.
     """
 
     title: str
@@ -48,6 +49,7 @@ class Pins:
     binaries: Mapping[str, str]
     values: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    not_inlined: tuple[str, ...] = ()
     module: str = ""
     files: tuple[str, ...] = ()
 
@@ -189,8 +191,9 @@ def _compile(go: Path, pins: Pins, packages: list[str], report: Report) -> None:
     """Build the programs into the folder UNFINISHED. Raises BuildError."""
     tags = ["-tags", ",".join(pins.tags)]
     flags = " ".join(["-s", "-w", *(f"-X {value}" for value in pins.values)])
-    build = [str(go), "build", "-v", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", flags]
-    build += [*tags, "-o", str(pins.home() / UNFINISHED), *packages]
+    build = [str(go), "build", "-v", "-trimpath", "-gcflags=all=-dwarf=false"]
+    build += [f"-gcflags={pattern}=-dwarf=false -l" for pattern in pins.not_inlined]
+    build += ["-ldflags", flags, *tags, "-o", str(pins.home() / UNFINISHED), *packages]
 
     def run(command: list[str], doing: str, read: Read) -> list[str]:
         title = f"{pins.title}: {doing}"

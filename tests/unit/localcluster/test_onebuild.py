@@ -1,6 +1,7 @@
 """One command builds all programs of a folder of modules; what is half written is not kept."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,10 @@ def test_the_bar_estimates_the_rest_from_the_speed_so_far(monkeypatch):
     assert progress.add(1) == "[--------------------]   1%"
     assert progress.add(24) == "[#####---------------]  25%, about 2 min left"
     assert re.search(r"100%$", progress.add(80))
+
+
+def test_packages_that_are_seldom_busy_are_compiled_without_inlining(pins):
+    ensure_built(replace(pins, not_inlined=("example.com/cmd/...",)), quiet)
+    (call,) = calls(pins)
+    everywhere, seldom = "-gcflags=all=-dwarf=false", "-gcflags=example.com/cmd/...=-dwarf=false -l"
+    assert f"{everywhere} {seldom} -ldflags" in call  # of two that match, Go takes the last
