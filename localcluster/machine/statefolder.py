@@ -101,7 +101,7 @@ def _temporary_root() -> Path:
     root = Path(tempfile.gettempdir()) / f"localcluster-{os.getuid()}"
     root.mkdir(mode=0o700, exist_ok=True)
     if root.is_symlink() or root.stat().st_uid != os.getuid():
-        raise LocalClusterError(f"{root} belongs to another user")
+        raise LocalClusterError(f"{root} is of another user: set TMPDIR to a folder of your own")
     return root
 
 

@@ -44,7 +44,7 @@ def test_another_error_is_shown_as_it_is():
 def test_the_disk_is_full_while_go_builds(tmp_path, monkeypatch):
     go = tmp_path / "path" / "go"
     go.parent.mkdir()
-    go.write_text("#!/bin/sh\n[ $1 = env ] && echo go1.99 || { ls > /dev/full; }")
+    go.write_text("#!/bin/sh\n[ $1 = env ] && echo go1.99 || { LC_ALL=C ls > /dev/full; }")
     go.chmod(0o755)
     monkeypatch.setenv("PATH", str(go.parent), prepend=":")
     for name in ("go.mod", "go.sum"):

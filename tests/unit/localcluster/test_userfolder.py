@@ -3,12 +3,14 @@
 import errno
 import os
 import pwd
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from localcluster.machine.disk import explain
 from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.statefolder import claim
 from localcluster.machine.userfolder import user_folder, writable
 
 VARIABLE = "XDG_CACHE_HOME"
@@ -52,3 +54,11 @@ def test_a_user_without_a_home_gets_the_same_line(monkeypatch):
         writable(user_folder(VARIABLE, ".cache"), VARIABLE)
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert explain(full).endswith("and do this again")
+
+
+def test_a_temporary_folder_of_another_user_is_one_line_with_what_to_set(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / f"localcluster-{os.getuid()}").symlink_to(tmp_path)
+    says = r"^\S+ is of another user: set TMPDIR to a folder of your own$"
+    with pytest.raises(LocalClusterError, match=says):
+        claim(None)
