@@ -17,17 +17,31 @@ KUEUE_TITLES: Words = (
 )
 
 
+MESSAGE_TITLES: Words = ("| reason | message |", "| 原因 | 信息 |")
+"""The operator's own sentences, as the English page has them."""
+
+
 def render_documents(docs: Path) -> dict[str, str]:
     """The text of each page that has a table of reasons, with the table made anew, by its name."""
+    sentences = _table((docs / "status.md").read_text(), MESSAGE_TITLES[0])
     return {
-        page: _fill((docs / page).read_text(), language)
+        page: _fill((docs / page).read_text(), language, sentences)
         for language, end in zip(LANGUAGES, (".md", ".zh.md"), strict=True)
         for page in (f"status{end}", f"kueue{end}")
     }
 
 
-def _fill(text: str, language: str) -> str:
-    for titles, rows in ((REASON_TITLES, _reasons(language)), (KUEUE_TITLES, _kueue(language))):
+def _table(text: str, title: str) -> list[str]:
+    """The rows of a table."""
+    return text.partition(f"{title}\n")[2].partition("\n\n")[0].splitlines()[1:]
+
+
+def _fill(text: str, language: str, sentences: list[str]) -> str:
+    for titles, rows in (
+        (REASON_TITLES, _reasons(language)),
+        (KUEUE_TITLES, _kueue(language)),
+        (MESSAGE_TITLES, sentences),
+    ):
         title = say(titles, language)
         before, found, after = text.partition(f"{title}\n")
         if found:

@@ -140,10 +140,9 @@ REASONS: Final[dict[str, Meaning]] = {
         ("The API server refuses an object of the job: pod security, a webhook, or missing "
          "rights.",
          "API server 拒绝 operator 创建子对象：Pod 安全标准、webhook，或 operator 权限不足。"),
-        ("Read the message: change the pod template to what the namespace allows, or have the "
-         "policy or the operator's rights changed. The operator tries again by itself.",
-         "阅读信息：按命名空间的要求修改 Pod 模板，或请管理员修改策略或权限；"
-         "operator 会自动重试。"),
+        ("Change the pod template to what the namespace allows, or have the policy or the "
+         "operator's rights changed; the operator retries by itself.",
+         "按命名空间的要求修改 Pod 模板，或请管理员修改策略或权限；operator 会自动重试。"),
         ("Also if a create in this namespace failed after 5 s or more, for example because a "
          "webhook hangs: other jobs of the namespace that need the same kind of object then "
          "report it first, and try later.",

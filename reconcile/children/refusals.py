@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from api.catalogue.reasons import REASONS
 from api.constants import (
     LABEL_JOB_NAME,
     LABEL_JOB_UID,
@@ -33,7 +34,6 @@ from reconcile.model.plan import FORMER_JOB, OWNERLESS, YOUNG_KIND, Patch, Plan,
 from reconcile.model.view import View
 from reconcile.objects.gang import find_gang, own_pod_group_patches
 
-RETRIES = "the operator retries by itself"
 Names = dict[str, AbstractSet[str]]
 """The names of children, by their kind."""
 
@@ -131,14 +131,12 @@ def _explain(view: View, refusal: Refusal) -> Hold:
         next_step = "delete it, or give the job another name"
         return Hold(Reason.NAME_CONFLICT, cause, next_step, warns=True)
     if is_over_quota(refusal):
-        cause = f"quota exceeded: {refusal.message}"
-        next_step = f"end other jobs, ask for less or have the quota raised; {RETRIES}"
-        return Hold(Reason.QUOTA_EXCEEDED, cause, next_step, warns=True)
-    if refusal.is_delete or refusal.is_patch:
-        reason = Reason.DELETE_REFUSED if refusal.is_delete else Reason.PATCH_REFUSED
-        return Hold(reason, cause, f"ask for permission; {RETRIES}", warns=True)
-    next_step = f"change the template or ask for permission; {RETRIES}"
-    return Hold(Reason.CREATE_REFUSED, cause, next_step, warns=True)
+        reason, cause = Reason.QUOTA_EXCEEDED, f"quota exceeded: {refusal.message}"
+    elif refusal.is_delete:
+        reason = Reason.DELETE_REFUSED
+    else:
+        reason = Reason.PATCH_REFUSED if refusal.is_patch else Reason.CREATE_REFUSED
+    return Hold(reason, cause, REASONS[reason].clause, warns=True)
 
 
 def refusal_cause(refusal: Refusal) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from api.catalogue.reasons import REASONS
 from api.constants import WAITS, Reason
 from api.objects import Raw
 from reconcile.model.hold import MAX_NEXT_CHARACTERS, Hold
@@ -278,6 +279,19 @@ def test_page_has_no_other_sentence():
     said = {(str(wait.reason), TIME.sub("T", wait.message)) for wait in waits}
     page = {(reason, TIME.sub("T", sentence)) for reason, sentence in SENTENCE.findall(PAGE)}
     assert page - said == set()
+
+
+def test_chinese_page_has_the_same_sentences():
+    chinese = (Path(__file__).parents[3] / "docs" / "status.zh.md").read_text()
+    said = [each for each in SENTENCE.findall(chinese) if each[0] in [*Reason]]
+    assert said == SENTENCE.findall(PAGE) != []
+
+
+@pytest.mark.parametrize("name", ["quota", "refused", "delete refused", "patch refused"])
+def test_a_refusal_says_the_next_step_of_the_catalogue(name):
+    hold = SAID[name]()
+    assert hold.reason is not None
+    assert hold.next_step == REASONS[hold.reason].clause
 
 
 def test_command_with_the_longest_name_is_whole():
