@@ -21,8 +21,12 @@ from pdj.errors import Problem
 
 SECONDS = 120.0
 """Far more than git needs. A `.gitignore` that is a pipe hangs it."""
-BOUNDED = 'ulimit -v 1048576 2>&-; exec git -c core.fsmonitor=false -c index.threads=false "$@"'
-"""git with 1 GiB of memory, enough for millions of files. A small index can unpack to far more."""
+BOUNDED = """ulimit -v 1048576 2>&-; ulimit -f 524288 2>&-
+exec git -c core.fsmonitor=false -c index.threads=false "$@" >"$GIT_DIR/said"
+"""
+"""git with 1 GiB of memory (not on macOS) and 256 MiB of names: enough for a million files. A small
+index can unpack to far more.
+"""
 
 
 def list_files(folder: Path, say: Callable[[str], None]) -> list[str] | None:
@@ -40,13 +44,14 @@ def list_files(folder: Path, say: Callable[[str], None]) -> list[str] | None:
         with tempfile.TemporaryDirectory() as ours:
             where = {"GIT_DIR": ours, "GIT_WORK_TREE": str(root)}
             _make(Path(ours), root / ".git", where)
-            words = ("-C", str(folder), "ls-files", "-z", "--exclude-standard", "--deduplicate")
-            listed = _git(where, *words, "--cached", "--others")
+            words = ("-C", str(folder), "ls-files", "-z", "--exclude-standard")
+            _git(where, *words, "--cached", "--others")
+            listed = read(Path(ours), MAX_BYTES, "said")
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         said = os.fsdecode(getattr(error, "stderr", None) or b"")
         why = said or getattr(error, "strerror", None) or error  # its file's name can be a secret
         raise Problem(f"{folder}: git: {why}") from error
-    names = (os.fsdecode(name) for name in listed.split(b"\0"))
+    names = map(os.fsdecode, dict.fromkeys(listed.split(b"\0")))  # a conflict's come thrice
     real = cache(os.path.realpath)
     return [name for name in names if _is_there(folders[0], name, real)]
 
@@ -58,8 +63,8 @@ def _make(ours: Path, git: Path, where: dict[str, str]) -> None:
     own = git if git.is_dir() else git.parent / _read(git).removeprefix("gitdir:").strip()
     common = own / _read(own / "commondir").strip()
     is_long = re.search(r"objectformat\s*=\s*sha256", _read(common / "config"), re.IGNORECASE)
-    kind = "sha256" if is_long else "sha1"
-    _git(where, "init", "--quiet", "--template=", f"--object-format={kind}")
+    where["GIT_DEFAULT_HASH"] = "sha256" if is_long else "sha1"  # a git before 2.28 ignores it
+    _git(where, "init", "--quiet", "--template=")
     (ours / "info").mkdir(exist_ok=True)
     for file in (own / "index", *own.glob("sharedindex.*"), common / "info" / "exclude"):
         if file.is_file():
@@ -71,12 +76,11 @@ def _read(file: Path) -> str:
     return os.fsdecode(read(file, MAX_BYTES)) if file.is_file() else ""
 
 
-def _git(where: dict[str, str], *words: str) -> bytes:
+def _git(where: dict[str, str], *words: str) -> None:
     # In a git hook, GIT_* variables point to another repository.
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     words = ("sh", "-c", BOUNDED, "git", *words)
-    done = subprocess.run(words, env=own | where, capture_output=True, timeout=SECONDS, check=True)
-    return done.stdout
+    subprocess.run(words, env=own | where, stderr=subprocess.PIPE, timeout=SECONDS, check=True)
 
 
 def _is_there(folder: Path, name: str, real: Callable[[str], str]) -> bool:

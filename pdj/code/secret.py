@@ -22,14 +22,19 @@ _FILE = r"""
     # settings and lists whose name ends in a word for secrets
     ([^/]*[-_.\ ])?(credentials?|secrets?|passw(or)?ds?|kubeconfig|service[-_]?account|vault[-_]pass
         |(private|secret|access|api|root|deploy|ssh|gcp|sa|auth|service[-_]?account)[-_]?keys?)
-        (\ \(\d+\))?(\.(json|ya?ml|toml|ini|txt|cfg|conf|xml|properties|csv))?
-    | \.?(?!(bos|eos|pad|unk|sep|cls|mask|next|special)_)([^/.]*[-_])?token(\.(txt|json))?
+        COPIED*(\.(json|ya?ml|toml|ini|txt|cfg|conf|xml|properties|csv))?
+    | \.?(?!(bos|eos|pad|unk|sep|cls|mask|next|special)_)([^/.]*[-_])?token COPIED*(\.(txt|json))?
     | (?!(example|sample|template|dist|defaults?)\.)[^/]+\.env | stored_tokens
     | [^/]*(client_secret|service[-_]account|gha-creds|firebase-adminsdk)[^/]*\.json
-    | (kaggle\.json|rclone\.conf|clearml\.conf)
+    | (kaggle COPIED*\.json|rclone\.conf|clearml\.conf)
 """
-_COPY = r"(~|\.(bak|backup|old|orig|save|swp|\d+)|\ \(\w+\))*"
-_NAME = re.compile(rf"(^|/)(({_ENTRY}){_COPY}(/|$)|({_FILE}){_COPY}$)", re.VERBOSE)
+_COPIED = r"(\ ?\([\w\ ]+\)|\ (-\ )?(copy|副本)(\ \d+)?)"
+"""What browsers and file managers add to the name of a copy."""
+_COPY = rf"(~|\.(bak|backup|old|orig|save|swp|\d+)|{_COPIED})*"
+_FILES = _FILE.replace("COPIED", _COPIED)
+_NAME = re.compile(rf"(^|/)(({_ENTRY}){_COPY}(/|$)|({_FILES}){_COPY}$)", re.VERBOSE)
+_USER = re.compile(r"([^/?#]*|[^@]*)(?=@)")
+"""What comes before the last @ of a host, or before the first of all."""
 _HOST = re.compile(r"[^:]*[/?#]|\[|[^:]*:\d*/")
 """How what comes before an @ begins if it is no user: with a host, or with a host and a port."""
 _VARIABLES = re.compile(r"(\$\{\w+\}|\$\(\w+\))+")
@@ -52,10 +57,10 @@ def has_password(text: str) -> bool:
 
 
 def _is_open(scheme: str, rest: str) -> bool:
-    before, at, _ = rest.partition("@")
-    if not at or _HOST.match(before):
+    before = _USER.match(rest)
+    if not before or _HOST.match(before[0]):
         return False
-    user, _, password = before.partition(":")
+    user, _, password = before[0].partition(":")
     is_name = scheme.lower().endswith("ssh") or user in ("", "git")
     secret = password.removeprefix("x-oauth-basic") or ("" if is_name else user)
     return bool(secret) and not _VARIABLES.fullmatch(secret)

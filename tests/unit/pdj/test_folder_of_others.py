@@ -369,13 +369,18 @@ def rules_of(size: int) -> Evil:
     return change
 
 
-def names_in_each_other(folder: Path, name: str) -> None:
+def names_in_each_other(count: int) -> Evil:
     """An index of version 4: each name is 5 bytes here and 3.9 KiB in memory."""
-    begin, above = struct.pack(">4sII", b"DIRC", 4, 300_000), "d/" * 1950
-    entry = bytes(24) + struct.pack(">I", 0o100644) + bytes(32) + struct.pack(">H", 0xFFF)
-    names = (f"{at:06}\0".encode() for at in range(300_000))
-    pieces = [entry, b"\0", above.encode(), next(names), *(entry + b"\6" + each for each in names)]
-    (folder / name).write_bytes(begin + b"".join(pieces) + bytes(20))
+
+    def change(folder: Path, name: str) -> None:
+        begin, above = struct.pack(">4sII", b"DIRC", 4, count), "d/" * 1950
+        entry = bytes(24) + struct.pack(">I", 0o100644) + bytes(32) + struct.pack(">H", 0xFFF)
+        names = (f"{at:06}\0".encode() for at in range(count))
+        first = (entry, b"\0", above.encode(), next(names))
+        others = (entry + b"\6" + each for each in names)
+        (folder / name).write_bytes(begin + b"".join((*first, *others)) + bytes(20))
+
+    return change
 
 
 @pytest.mark.parametrize(
@@ -385,7 +390,8 @@ def names_in_each_other(folder: Path, name: str) -> None:
         (rules_of(3 << 30), "lib/.gitignore"),
         (rules_of(3 << 30), ".git/info/exclude"),
         (rules_of(2 << 40), ".git/index"),
-        (names_in_each_other, ".git/index"),
+        (names_in_each_other(300_000), ".git/index"),
+        (names_in_each_other(200_000), ".git/index"),  # git itself can hold these
     ],
 )
 def test_git_takes_no_more_memory_than_it_needs(change, name, tmp_path):
@@ -424,6 +430,25 @@ def test_a_file_larger_than_memory_is_refused_unread(tmp_path):
     rules_of(2 << 40)(folder, "model.bin")
     with pytest.raises(Problem, match=r"more than the 256 MiB .*; the largest: model.bin"):
         Parcel(folder, include=["*.bin"]).pack()
+
+
+def test_a_git_of_2014_will_do(tmp_path, monkeypatch):
+    folder = a_repository(tmp_path / "in")
+    old = tmp_path / "bin/git"
+    write(tmp_path, "bin/git")
+    new = "*--object-format* | *--deduplicate*"
+    old.write_text(
+        f'#!/bin/sh\ncase "$*" in {new}) exit 129; esac\nexec {shutil.which("git")} "$@"\n'
+    )
+    old.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{old.parent}:{os.environ['PATH']}")
+    blob, staged = git(folder, "rev-parse", ":train.py"), []
+    for stage in (1, 2, 3):  # as in a conflict, in which the index has a file three times
+        staged.append(f"100644 {blob} {stage}\ttrain.py\n")
+    git(folder, "rm", "--cached", "-q", "train.py")
+    command = ["git", "-C", str(folder), "update-index", "--index-info"]
+    subprocess.run(command, input="".join(staged), text=True, check=True)
+    assert find_files(folder, print).count("train.py") == 1
 
 
 def test_the_users_own_format_of_a_repository_is_not_taken(tmp_path, monkeypatch):
@@ -514,7 +539,10 @@ SECRETS = (
     "token.json", "stored_tokens", "rootkey.csv", "deploy_key", "service-account-prod.json",
     "x-firebase-adminsdk-1.json", ".modal.toml", "clearml.conf", ".credentials.json.swp",
     ".vault_pass.txt", ".smbcredentials", "credentials (1).json", "Copy of credentials.json",
-    "id_rsa (copy)", "gcp-key.json", "sa-key.json", "ssh_key",
+    "id_rsa (copy)", "gcp-key.json", "sa-key.json", "ssh_key", "credentials (copy).json",
+    "credentials copy.json", "id_rsa copy 2", "id_rsa (another copy)", "secrets - Copy.yaml",
+    "credentials - Copy (2).json", "credentials - 副本.json", "credentials(副本).json",
+    ".env 副本 2", "kaggle (1).json", "hf_token copy.txt",
 )  # fmt: skip
 ALIKE = (
     "id_card.py", "id_map.json", "id_rsa.pub", "id_rsa_loader.py", "keyboard.py", "key.py",
@@ -526,6 +554,7 @@ ALIKE = (
     "example.env", "token_ids.json", "added_tokens.json", "credentials_test.py", "monkey.key.md",
     "secret/x.py", "history", "netrc_test.py", "deploy_keys.py",
     "visa-keys.py", "visa_key.md", "keys (1).json", "auth_keys.py", "a secret garden.txt",
+    "secret copycat.txt", "secrets (copy).py", "train - Copy.py",
 )  # fmt: skip
 
 
@@ -560,12 +589,14 @@ PASSWORDS = (
     "https://h/simple?private_token=x", "git+ssh://git:pw@h/x", "https://u@corp.com:pw@h/s",
     "https://${USER}:pw@h", "https://me:${A}x@h", "https://u%3Apw@h", "https://h/simple?pwd=x",
     "https://h/x?X-Amz-Signature=1", "https://u:p@[::1]/x", "https://tok:x-oauth-basic@h",
+    "https://git@corp.com:pw@h", "git+ssh://git@corp.com:pw@h/a/b@v1",
 )  # fmt: skip
 NONE = (
     "https://h/s", "git+ssh://git@h/a/b.git@v1", "git+https://h/a/b@v1", "git+https://h:8443/a@v1",
     "https://${U}:${P}@h/", "https://me:$(PIP_P)@h/", "https://${T}@h", "https://[::1]:80/a@b",
     "git+https://git@h/x", "a==1 # me@corp.com", "https://h/x.whl#sha256=abc&egg=b", "git@h:a/b",
-    "https://${T}:x-oauth-basic@h", "https://h/s?token=${T}", "ssh://h:22/x@y", "https://h/x?design=blue",
+    "https://${T}:x-oauth-basic@h", "https://h/s?token=${T}", "ssh://h:22/x@y",
+    "https://h/x?design=blue", "git+ssh://git@h@v1",
 )  # fmt: skip
 OPTIONS = ("{}", "--index-url {}", "--extra-index-url={}", "-f {}", "-i {}", "# {}")
 
