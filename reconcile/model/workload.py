@@ -108,6 +108,6 @@ def objects_to_read(job: Raw, workloads: tuple[Raw, ...], pods: int) -> Iterator
         yield named
     admissions = ((each.get("status") or {}).get("admission") or {} for each in workloads)
     assigned = [each for one in admissions for each in one.get("podSetAssignments") or ()]
-    if pods < sum(each.get("count", 0) for each in assigned):
+    if pods < sum(count for each in workloads for count in admitted_counts(each).values()):
         names = {name for each in assigned for name in (each.get("flavors") or {}).values()}
         yield from ((FLAVOR, name) for name in sorted(names))

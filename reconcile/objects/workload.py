@@ -101,12 +101,21 @@ def _is_admitted_job(view: View, workload: Raw) -> bool:
 
 def build_adoption(view: View) -> Raw:
     """The metadata with which a Workload that MultiKueue has sent becomes the job's own."""
-    built = build_workload(view)["metadata"]
+    built = _metadata(view)
     return {"metadata": {key: built[key] for key in ("labels", "ownerReferences")}}
 
 
 def build_workload(view: View) -> Raw:
     """The job's Workload, ready to be created."""
+    return {
+        "apiVersion": KUEUE_API_VERSION,
+        "kind": "Workload",
+        "metadata": _metadata(view),
+        "spec": _build_spec(view),
+    }
+
+
+def _metadata(view: View) -> Raw:
     labels = child_labels(view.job, view.attempt) | {LABEL_QUEUE_JOB: view.job.uid}
     del labels[LABEL_ATTEMPT]
     metadata = view.job.child_metadata(view.job.workload_name, labels)
@@ -116,12 +125,7 @@ def build_workload(view: View) -> Raw:
     }
     if view.job.spec.suspend:
         metadata["annotations"][ANNOTATION_SUSPENDED] = "true"
-    return {
-        "apiVersion": KUEUE_API_VERSION,
-        "kind": "Workload",
-        "metadata": metadata,
-        "spec": _build_spec(view),
-    }
+    return metadata
 
 
 def _build_spec(view: View) -> Raw:

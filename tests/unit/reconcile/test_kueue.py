@@ -9,7 +9,7 @@ from api.constants import LABEL_INDEX
 from api.objects import Raw, name_of
 from reconcile.children.queue import RETRY_SECONDS
 from reconcile.model.plan import Settings
-from reconcile.model.workload import FLAVOR, condition_named
+from reconcile.model.workload import FLAVOR, condition_named, objects_to_read
 from reconcile.objects.flavors import TOPOLOGY
 from tests.faults.scenario import Scenario
 from tests.memory.builders import JobBuilder, a_job, a_template
@@ -18,6 +18,7 @@ from tests.memory.world import World
 
 LABELS = {"kueue.x-k8s.io/queue-name": "team-a"}
 NAME = "paddlejob-train-0123a"
+PRIORITY = "WorkloadPriorityClass"
 
 
 @pytest.fixture
@@ -195,7 +196,10 @@ def test_manager_of_multikueue_has_the_workload_and_nothing_else(world, kueue):
 @pytest.mark.parametrize("wrong", ["", "another's", "more pods", "gone"])
 def test_workload_that_came_with_the_job_is_used(world, kueue, wrong):
     elsewhere = World(settings=Settings(kueue=True), workloads_served=True)
-    elsewhere.begin(a_queued_job().with_spec(managedBy="kueue.x-k8s.io/multikueue"))
+    elsewhere.unwatched_objects[PRIORITY, "x"] = {"value": 5}  # here is none
+    labels = LABELS | {"kueue.x-k8s.io/priority-class": "x"}
+    job = a_queued_job().with_metadata(labels=dict(labels))
+    elsewhere.begin(job.with_spec(managedBy="kueue.x-k8s.io/multikueue"))
     (made,) = elsewhere.of_kind(WORKLOAD)
     kept = {key: made["metadata"][key] for key in ("labels", "annotations")}
     kept["labels"]["batch.paddlepaddle.org/job-uid"] = "of-the-manager"
@@ -209,7 +213,7 @@ def test_workload_that_came_with_the_job_is_used(world, kueue, wrong):
         world.put(sent)
         kueue.admit()
     named = {"kueue.x-k8s.io/prebuilt-workload-name": "paddlejob-train-fffff"}
-    world.begin(a_queued_job().with_metadata(annotations=named))
+    world.begin(a_queued_job().with_metadata(annotations=named, labels=labels))
     if wrong:
         assert (world.names("Pod"), len(world.names(WORKLOAD))) == ([], int(wrong != "gone"))
         assert "does not exist, or is not for this job" in str(world.condition("Pending"))
@@ -223,7 +227,17 @@ def test_workload_that_came_with_the_job_is_used(world, kueue, wrong):
     assert kueue.condition("Finished") == "True"
 
 
-@pytest.mark.parametrize("kind", ["ResourceFlavor", "WorkloadPriorityClass"])
+def test_flavors_are_read_for_an_assignment_without_a_count(world, kueue):
+    """It is for all pods of its pod set."""
+    world.begin(a_queued_job())
+    kueue.admit("x")
+    del kueue.workload["status"]["admission"]["podSetAssignments"][0]["count"]
+    for pods, kinds in ((0, {FLAVOR}), (1, {FLAVOR}), (2, set())):
+        found = objects_to_read(world.job(), (kueue.workload,), pods)
+        assert {kind for kind, _ in found} == kinds
+
+
+@pytest.mark.parametrize("kind", [FLAVOR, PRIORITY])
 def test_missing_right_or_object_is_named(world, kueue, kind):
     labels = LABELS | ({} if kind == FLAVOR else {"kueue.x-k8s.io/priority-class": "x"})
     world.unwatched_objects[kind, "x"] = {}
