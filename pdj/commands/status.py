@@ -1,12 +1,14 @@
 """`status JOB`: the job as a tree, once or as it changes."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import TYPE_CHECKING
 
+from api.constants import Phase
 from pdj.commands.options import job_name, seconds
 from pdj.commands.output import add_output, print_objects
-from pdj.errors import OK, Usage
+from pdj.errors import FAILED, OK, Usage
 from pdj.facts.picture import JobPicture
 from pdj.gather.jobs import look
 from pdj.session import Session
@@ -32,36 +34,36 @@ def run(session: Session) -> int:
     options, screen = session.options, session.screen
     if options.watch and options.output:
         raise Usage("--output cannot be used with --watch")
-    if options.output:
-        picture = look(session.client, session.namespace, options.job)
-        value = {"job": picture.raw, "pods": list(picture.pods)}
-        print_objects(session, value, [picture.raw])
-        return OK
-    from pdj.gather.facts import gather  # these take time to import
-    from pdj.gather.live import result_of
-    from pdj.gather.progress import TrainingReader
-
-    read = TrainingReader(session.client, session.clock).read
     facts: Facts | None = None
-    for picture in _watch(session) if options.watch else _once(session):
-        # Whether workers train alone is not asked again each second, nor forgotten.
-        is_known = facts and (facts.alone or picture == facts.picture)
-        known = facts.answers if facts and is_known else {}
-        facts = gather(session.client, picture, read, "head", known)
-        lines = draw_job(facts, screen.paint, session.now, screen.columns())
-        if options.watch:
-            screen.redraw(lines)
-        else:
-            screen.write(*lines)
-    result = result_of(facts.picture.raw) if facts and options.watch else OK
-    return result or OK
+    if options.watch:
+        source: AbstractContextManager[Iterator[JobPicture]] = closing(_watch(session))
+    else:
+        source = nullcontext(iter([look(session.client, session.namespace, options.job)]))
+    with source as pictures:
+        if options.output:
+            picture = next(pictures)
+            value = {"job": picture.raw, "pods": list(picture.pods)}
+            print_objects(session, value, [picture.raw])
+            return OK
+        from pdj.gather.facts import gather  # these take time to import
+        from pdj.gather.progress import TrainingReader
+
+        read = TrainingReader(session.client, session.clock).read
+        for picture in pictures:
+            # Whether workers train alone is not asked again each second, nor forgotten.
+            is_known = facts and (facts.alone or picture == facts.picture)
+            known = facts.answers if facts and is_known else {}
+            facts = gather(session.client, picture, read, "head", known)
+            lines = draw_job(facts, screen.paint, session.now, screen.columns())
+            if options.watch:
+                screen.redraw(lines)
+            else:
+                screen.write(*lines)
+    has_failed = facts and facts.job.status.phase == Phase.FAILED
+    return FAILED if options.watch and has_failed else OK
 
 
-def _once(session: Session) -> Iterator[JobPicture]:
-    yield look(session.client, session.namespace, session.options.job)
-
-
-def _watch(session: Session) -> Iterator[JobPicture]:
+def _watch(session: Session) -> Generator[JobPicture, None, None]:
     """The job whenever it has changed, and each second on a terminal, until it has ended."""
     from pdj.gather.live import Deadline, LiveJob, gone, result_of
 

@@ -47,6 +47,8 @@ def draw_job(facts: "Facts", paint: Paint, now: datetime, columns: int) -> list[
         alone = f"{paint(Reason.TRAINED_ALONE, 'red')}: {plain(facts.alone)}"
         lines.append(shorten(f"│  {alone}", columns))
     pods = read_pods(list(picture.pods))
+    has_ended = job.status.failures or job.status.attempt > 1
+    ends = [(paint("attempts", "bold"), _attempts(job.status, columns))] if has_ended else []
     branches: list[Branch] = []
     for role, spec in job.spec.roles.items():
         if picture.pods_problem:
@@ -56,9 +58,7 @@ def draw_job(facts: "Facts", paint: Paint, now: datetime, columns: int) -> list[
         branches.append(_role(role, spec.replicas, mine, paint, now))
     if picture.pods_problem:
         branches.append((f"pods cannot be read: {plain(picture.pods_problem)}", []))
-    if job.status.failures or job.status.attempt > 1:
-        branches.append((paint("attempts", "bold"), _attempts(job.status, columns)))
-    return [*lines, *_draw(branches)]
+    return [*lines, *_draw([*branches, *ends])]
 
 
 def _head(job: PaddleJob, paint: Paint, now: datetime) -> str:
