@@ -5,7 +5,7 @@ import copy
 import math
 import re
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 from api.constants import Condition, Phase, Reason, Role
@@ -17,7 +17,7 @@ from pdj.errors import FAILED, OK, Problem
 from pdj.facts.picture import JobPicture
 from pdj.gather.facts import gather
 from pdj.gather.joblog import Choice, JobLog, NoLogs, choose
-from pdj.gather.jobs import look
+from pdj.gather.jobs import list_pods, look
 from pdj.gather.live import Deadline, LiveJob, gone, result_of
 from pdj.gather.logs import Wish
 from pdj.gather.merge import Line, Merger, Source
@@ -242,7 +242,11 @@ def _follow(
                 yield printer.format(lines), None
             result = result_of(picture.raw) if picture else None
             if picture is not None and result is not None:
+                with suppress(ApiError):  # what has ended is known; its pods' watch can be behind
+                    log.follow(list(list_pods(session.client, picture.raw)))
                 yield from _drain(session, log, printer)
+                if log.is_empty:
+                    yield _of_the_gone(session, picture), None
                 _tell_end(session, picture)
                 yield [], result
                 return

@@ -4,7 +4,7 @@ from contextlib import suppress
 from http import HTTPStatus
 
 from api.constants import API_VERSION, PLURAL
-from api.objects import Raw, namespace_of
+from api.objects import Raw, name_of, namespace_of
 from kube.client import Client, is_served
 from kube.errors import ApiError, Forbidden, NotFound, Transient
 from pdj.errors import Problem
@@ -55,10 +55,15 @@ def look(client: Client, namespace: str, name: str) -> JobPicture:
     """The job with its pods. Raises Problem if there is no such job."""
     raw = get_job(client, namespace, name)
     try:
-        pods, _ = client.list(core_path(namespace, "pods"), {"labelSelector": of_job(name)})
+        return JobPicture(raw, list_pods(client, raw))
     except Forbidden as error:
         return JobPicture(raw, (), error.message)
-    return JobPicture(raw, pods_of(raw, pods))
+
+
+def list_pods(client: Client, job: Raw) -> tuple[Raw, ...]:
+    """The job's pods."""
+    selector = {"labelSelector": of_job(name_of(job))}
+    return pods_of(job, client.list(core_path(namespace_of(job), "pods"), selector)[0])
 
 
 def list_jobs(client: Client, namespace: str, selector: str = "") -> list[Raw]:

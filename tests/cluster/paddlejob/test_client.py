@@ -100,6 +100,7 @@ def test_a_file_and_an_object_are_submitted(client: Client, tmp_path: Path) -> N
     raw = paddle_job("told", {"worker": (1, shell("cat said.txt", image="busybox"))})
     (tmp_path / "said.txt").write_text("from a folder\r\n")
     raw["spec"]["worker"]["template"]["spec"]["containers"][0]["image"] = "python"
+    raw["spec"]["cleanPodPolicy"] = "Never"
     job = client.submit(raw, code=tmp_path)
     assert list(job.logs(follow=True, timeout=patience.SECONDS)) == ["worker-0 | from a folder"]
     file = tmp_path / "job.yaml"

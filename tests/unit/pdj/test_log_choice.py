@@ -86,6 +86,25 @@ def test_following_does_not_wait_for_a_job_that_is_deleted(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_the_log_of_a_pod_that_was_not_seen_to_start_is_read_at_the_end(monkeypatch):
+    job = a_job().with_workers(1).with_status(phase="Completed", attempt=1).build()
+    behind = JobPicture(job, (a_pod(job, Role.WORKER, 0).build(),))
+    monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: behind))
+    read = list[str]()
+    monkeypatch.setattr(JobLog, "_start", lambda _, source: read.append(source.pod))
+    made = session("-f")
+    made.__dict__["client"] = Cluster(pods=[a_pod(job, Role.WORKER, 0).ended(0).build()])
+    assert logs.run(made) == 0
+    assert read == ["train-worker-0"]
+
+
+def test_following_what_is_gone_says_so(monkeypatch, capsys):
+    job = a_job().with_workers(1).with_status(phase="Completed", attempt=1).build()
+    monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: JobPicture(job)))
+    assert logs.run(session("-f")) == 0
+    assert "the pods with the logs are gone" in capsys.readouterr().err
+
+
 def test_following_says_that_it_waits_for_the_job(monkeypatch, capsys):
     monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: None))
     with pytest.raises(TimedOut, match=r"^train: timed out after 0\.3 s$"):
