@@ -83,7 +83,7 @@ def test_command_that_is_too_long_for_a_packet_leaves_the_spawner():
     node, spawner_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with node, spawner_end:
         with pytest.raises(OSError, match="too long"):
-            send(node, {"op": "exec", "argv": ["\x01" * 20000]})
+            send(node, {"op": "exec", "argv": ["\x01" * 40000]})
         send(node, {"op": "exec"})
         assert receive(spawner_end)[0] == {"op": "exec"}
 
