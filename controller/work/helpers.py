@@ -6,7 +6,7 @@ webhook, other jobs continue with their own workers.
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -23,13 +23,16 @@ class Helpers:
     def map(self, do: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Call `do` for each item, the last in this thread; returns the results in order.
 
-        If a call raises, the first such exception is raised when all calls have ended: the caller
-        gives its job to another worker, which must not meet writes of this one.
+        If a call raises, its exception is raised when all calls have ended: the caller gives its
+        job to another worker, which must not meet writes of this one.
         """
         started = [self._start(do, item) for item in items[:-1]]
-        started += [_call(do, item) for item in items[-1:]]
-        wait(started)
-        return [each.result() for each in started]
+        try:
+            last = [do(item) for item in items[-1:]]
+        finally:
+            for each in started:
+                each.exception()  # waits for its end
+        return [each.result() for each in started] + last
 
     def close(self) -> None:
         """Let the threads end; does not wait for a call that hangs."""
