@@ -19,6 +19,7 @@ from kube.errors import NotFound, Transient
 from localcluster import Cluster, ClusterConfig
 from localcluster.client.rest import Client
 from localcluster.machine import clock
+from localcluster.node.runtime.spawner import may_isolate
 from localcluster.provision.binaries import ensure_binaries
 from tests.e2e.node import RealNode
 from tests.e2e.shared import node_of
@@ -28,7 +29,7 @@ from tests.live.distribution import Distribution
 from tests.live.history import History
 from tests.live.lab import CORE, PADDLE_JOBS, Lab
 from tests.live.operated import SOON_LOST, install_without_deployment, start_operator
-from tests.live.processcount import API_SERVER_MIB, may_isolate_pods
+from tests.live.processcount import API_SERVER_MIB
 from tests.live.shared import SharedClusters
 from tests.live.tinyimages import write_tiny_images
 
@@ -143,7 +144,7 @@ def operated(shared_clusters: SharedClusters, tmp_path_factory: pytest.TempPathF
     examples' images have little to train on. At the end nothing may have been asked for that was
     not granted.
     """
-    if not may_isolate_pods():
+    if not may_isolate():
         pytest.skip("a pod has no ServiceAccount of its own where users may make no namespaces")
     folder = tmp_path_factory.mktemp("operated")
     return shared_clusters.get("operated", lambda: _operated(folder))

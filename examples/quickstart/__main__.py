@@ -25,6 +25,7 @@ from localcluster.machine.disk import explain
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import tell
 from localcluster.machine.together import together
+from localcluster.node.runtime.spawner import need_isolation
 from localcluster.provision.binaries import ensure_binaries
 from localcluster.provision.environments import ensure_environment
 from localcluster.provision.images import ImageTable, check_servers, images_of
@@ -71,6 +72,7 @@ def run(file: Path, timeout_seconds: float, images: Sequence[Path] = ()) -> int:
     job = find_job(documents, file)
     name = job["metadata"]["name"]
     namespace = job["metadata"].get("namespace") or "default"
+    need_isolation()
     check_images(job, ImageTable(list(images)))
     check_servers(documents, ImageTable(list(images)))
     together(ensure_binaries, lambda: ensure_environment("examples"))

@@ -27,6 +27,7 @@ from pathlib import Path
 
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.project import IMPORTS, PROJECT, command
+from localcluster.node.runtime.spawner import need_isolation
 from localcluster.provision.ownpackages import ensure_python
 
 CHECK_SECONDS = 1.0
@@ -74,6 +75,7 @@ def run(folder: Path) -> int:
     line = sys.stdin.readline()
     if not line.endswith("\n"):  # standard input was closed before the order came
         return INTERRUPTED
+    need_isolation()
     order = Order(**json.loads(line))
     with contextlib.ExitStack() as stack:
         with interrupted_by_end_of_input():

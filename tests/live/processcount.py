@@ -20,7 +20,6 @@ operators 400, the test process 250."""
 TRAINING_MIB = 2000
 """What one training takes more."""
 NETWORK = ("unshare", "--net", "true")
-MOUNTS = ("unshare", "--user", "--map-root-user", "--mount", "true")
 NONE = 0
 
 
@@ -48,11 +47,6 @@ def in_group_mib(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
 
 def may_make_networks() -> bool:
     return _succeeds(NETWORK)
-
-
-def may_isolate_pods() -> bool:
-    """Whether a pod can have files of its own, such as its ServiceAccount's token."""
-    return os.getuid() == 0 or _succeeds(MOUNTS)
 
 
 def _succeeds(command: tuple[str, ...]) -> bool:

@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "api.catalogue": "constants",
     "kube": "",
     "localcluster": "machine provision cluster commands",
-    "localcluster.commands": "machine client provision cluster",
+    "localcluster.commands": "machine client provision cluster node.runtime",
     "localcluster.cluster": "machine client provision",
     "localcluster.provision": "machine",
     "localcluster.client": "machine",

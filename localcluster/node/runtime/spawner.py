@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from localcluster.machine import clock
+from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.guard import die_with_parent, exit_code
 from localcluster.node.runtime import linux
 from localcluster.node.runtime.container_init import (
@@ -32,6 +33,12 @@ from localcluster.node.runtime.container_init import (
 from localcluster.node.runtime.memory import Watchdog
 from localcluster.node.runtime.podnetwork import make_pod_network, open_own
 from localcluster.node.runtime.protocol import receive, send
+
+NOT_ALLOWED = (
+    "this user may make no namespaces, which pods with files of their own need: run it as root, or "
+    "have the machine's administrator allow them (sysctl user.max_user_namespaces, and on Ubuntu "
+    "kernel.apparmor_restrict_unprivileged_userns=0)"
+)
 
 
 class Spawner:
@@ -274,7 +281,7 @@ def isolate() -> bool:
     If it does, this returns in a new process, the first of its PID namespace. Without root, a user
     namespace gives the right to enter the others.
     """
-    if not _is_allowed():
+    if not may_isolate():
         return False
     _unshare()
     child = os.fork()
@@ -289,7 +296,13 @@ def isolate() -> bool:
     return True
 
 
-def _is_allowed() -> bool:
+def need_isolation() -> None:
+    """Raise LocalClusterError where no pod can have files of its own, as those of images are."""
+    if not may_isolate():
+        raise LocalClusterError(NOT_ALLOWED)
+
+
+def may_isolate() -> bool:
     """Test in a child process whether namespaces can be entered and used.
 
     Some machines let users create a user namespace, but give them no rights in it.

@@ -91,7 +91,7 @@ def test_sigusr1_prints_what_every_thread_is_doing(tmp_path: Path) -> None:
         try:
             assert "error" in operator.stderr.readline()  # it asks a server that is not there
             operator.send_signal(signal.SIGUSR1)
-            line = next(line for line in operator.stderr if "/controller/cache/" in line)
+            line = next(line for line in operator.stderr if "/kube/watch.py" in line)
         finally:
             operator.kill()
     assert line.startswith("  File ")

@@ -1,5 +1,6 @@
 """Containers of a user who is not root: what people's own machines allow."""
 
+import contextlib
 import errno
 import os
 import socket
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from localcluster.machine.errors import LocalClusterError
 from localcluster.node.runtime import linux, spawner
 from localcluster.node.runtime.logs import LogFile
 from localcluster.node.runtime.protocol import ContainerSpec, receive, send
@@ -94,6 +96,9 @@ def run_container(allowed: str, folder: Path) -> None:
     runtime = Runtime(lambda: None)
     try:
         assert runtime.isolated == (allowed == "namespaces")
+        refused = contextlib.nullcontext() if runtime.isolated else pytest.raises(LocalClusterError)
+        with refused:
+            spawner.need_isolation()
         log = LogFile(folder / "log")
         container = runtime.start(spec_of(folder), log, lambda: None)
         code, output = runtime.run(container, ["sh", "-c", f"{NAMESPACE}; pwd"], patience.SECONDS)
