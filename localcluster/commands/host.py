@@ -82,8 +82,7 @@ def run(folder: Path) -> int:
             cluster = start(order, folder, stack, say)
         tell(kubeconfig=str(cluster.kubeconfig), namespace=order.namespace)
         while not select.select([sys.stdin], [], [], CHECK_SECONDS)[0]:
-            for name in cluster.dead():
-                cluster.process(name).raise_if_dead()
+            cluster.raise_if_dead()
     return 0
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from api.constants import KUEUE_API_VERSION, LABEL_QUEUE, MULTIKUEUE, VOLCANO_API_VERSION, Reason
+from api.constants import KUEUE_API_VERSION, LABEL_QUEUE, VOLCANO_API_VERSION, Reason
 from api.job import PaddleJob, pod_name
 from api.objects import Raw, name_of
 from api.trainer import trainer_name
@@ -52,9 +52,7 @@ def _of_kueue(facts: Facts) -> Iterator[tuple[str, Ask]]:
     job, queue = facts.job, facts.job.labels.get(LABEL_QUEUE, "")
     root = f"/apis/{KUEUE_API_VERSION}"
     own = f"{root}/namespaces/{job.namespace}"
-    if {Reason.QUEUED, Reason.EVICTED}.intersection(
-        facts.reasons
-    ) or job.spec.managed_by == MULTIKUEUE:
+    if facts.reasons & {Reason.QUEUED, Reason.EVICTED} or job.is_sent_away:
         yield "workload", Ask(f"{own}/workloads/{job.workload_name}")
     if Reason.QUEUED not in facts.reasons:
         return

@@ -5,7 +5,7 @@ import re
 from api.catalogue import causes
 from api.catalogue.kueue import KUEUE
 from api.catalogue.meaning import Meaning
-from api.constants import MULTIKUEUE, Reason
+from api.constants import Reason
 from api.signals import SIGBUS, SIGKILL
 from api.status import Failure
 from pdj.facts.facts import FAILED, Event, Facts
@@ -35,7 +35,7 @@ def narrow(facts: Facts, reason: str, warned: list[Event]) -> Meaning | None:
         return causes.NO_ETCD
     if failure and reason in FAILED:
         return _of_record(failure)
-    is_remote = not reason and facts.job.spec.managed_by == MULTIKUEUE
+    is_remote = not reason and facts.job.is_sent_away
     return _of_kueue(facts, reason) if is_remote or reason in _OF_KUEUE else None
 
 

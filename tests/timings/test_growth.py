@@ -28,7 +28,7 @@ from tests.memory.logs import STAMP
 from tests.timings.pairs import assert_grows_with_its_length
 from tests.unit.controller.fakes import SteppedClock
 from tests.unit.controller.test_log_reader import Cluster
-from tests.unit.pdj.test_folder_of_others import a_parcel
+from tests.unit.pdj.test_parcel import a_parcel
 from tests.unit.reconcile.test_progress import HOSTILE, START, read_progress
 from tests.unit.reconcile.test_static_rendezvous import script, told, workers
 

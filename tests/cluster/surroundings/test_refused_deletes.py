@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
 
 from api.constants import Reason
 from tests.live.faulty import denied, only_first
@@ -12,6 +11,9 @@ from tests.live.pdj import assert_explained
 TOLD = "pods stay where they are"
 """Two pauses of 30 s at most, which are stretched: what fails once more right after many refusals
 waits as long again. And what a pod takes to start."""
+
+TRIES = 10
+"""Jobs, until one's pod is woken by no kubelet before the operator tries."""
 
 
 @contextmanager
@@ -31,7 +33,8 @@ def is_held(lab: Lab, *verb: str) -> bool:
 
 def test_job_whose_pods_may_not_be_woken_says_so_and_runs_all_the_same(lab: Lab) -> None:
     with pods_that_stay(lab, "UPDATE"):
-        told = next(name for name in map("asleep-{}".format, count()) if tells_refusal(lab, name))
+        names = map("asleep-{}".format, range(TRIES))
+        told = next(name for name in names if tells_refusal(lab, name))
         assert_explained(lab, told, Reason.PATCH_REFUSED)
         lab.wait_completed(told)
 
