@@ -168,20 +168,22 @@ def open_report(streams: list[int]) -> int:
 
 def test_output_that_a_descendant_of_the_command_keeps_open_is_left(mocker):
     """As `sleep 1000 &` does in a shell: the client has its status, and goes."""
-    channel, runtime, kept = mocker.Mock(), mocker.Mock(), []
+    channel, runtime, pipes = mocker.Mock(), mocker.Mock(), set()
+    kept = -1
 
     def run(_container: Any, _command: Any, streams: list[int]) -> tuple[Any, int]:
-        kept.append(os.dup(streams[1]))
+        nonlocal kept
+        kept = os.dup(streams[1])
+        pipes.update(str(Path(f"/proc/self/fd/{each}").readlink()) for each in streams)
         return mocker.Mock(end=mocker.Mock(exit_code=0)), open_report(streams)
 
     channel.messages.return_value = iter([])
     runtime.exec.side_effect = run
-    before = _open_files()
     Exec(channel, runtime, mocker.Mock(), {}).serve()
     assert clock.wait_until(lambda: not _threads("exec"), patience.SECONDS)
     assert b'"Success"' in channel.send.call_args[0][0]
-    assert _open_files() == before + len(kept)
-    os.close(kept[0])
+    assert _ends_of(pipes) == [str(kept)]
+    os.close(kept)
 
 
 def test_a_client_that_leaves_ends_a_command_that_reads_nothing(mocker):
@@ -345,8 +347,14 @@ def test_a_pod_that_reads_nothing_does_not_keep_the_place_of_a_client_that_left(
         assert clock.wait_until(lambda: not _threads("forward"), patience.SECONDS)
 
 
-def _open_files() -> int:
-    return len([*Path("/proc/self/fd").iterdir()])
+def _ends_of(pipes: set[str]) -> list[str]:
+    """The descriptors of this process that are an end of one of these pipes."""
+    ends = []
+    for each in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # Not ours: closed while we look.
+            if str(each.readlink()) in pipes:
+                ends.append(each.name)
+    return ends
 
 
 def _threads(name: str) -> list[threading.Thread]:
