@@ -5,6 +5,7 @@ import math
 
 from api.constants import GROUP, PLURAL, SHORT_NAME
 from pdj.errors import Usage
+from pdj.gather.paths import is_name
 
 _KINDS = (SHORT_NAME, PLURAL, PLURAL.removesuffix("s"), f"{PLURAL}.{GROUP}")
 
@@ -52,10 +53,8 @@ def seconds(text: str) -> float:
 
 
 def job_name(text: str) -> str:
-    """Parse a job's name, also in the form that `list -o name` prints. Refuse a name that is not
-    safe in the path of an API request.
-    """
+    """Parse a job's name, also in the form that `list -o name` prints."""
     kind, slash, name = text.rpartition("/")
-    if (slash and kind not in _KINDS) or name in ("", ".", "..") or "%" in name:
+    if (slash and kind not in _KINDS) or not is_name(name):
         raise argparse.ArgumentTypeError(f"not the name of a job: {text!r}")
     return name

@@ -63,9 +63,17 @@ class Document:
 
 
 def read_documents(name: str) -> list[Document]:
-    """All non-empty documents of a file, and each item of a List; `-` is stdin. Raises Problem."""
+    """The documents of a file; `-` is stdin. Raises Problem."""
     try:
-        text = _as_yaml(read_text(name))
+        return parse_documents(read_text(name), name)
+    except ValueError as error:
+        raise Problem(f"{name}: {error}") from error
+
+
+def parse_documents(text: str, name: str) -> list[Document]:
+    """All non-empty documents of a text, and each item of a List. Raises Problem with the name."""
+    try:
+        text = _as_yaml(text)
         refuse_deep_yaml(text, PlainLoader, MAX_DEPTH)
         nodes = list(yaml.compose_all(text, Loader=PlainLoader))
         found = [_document(name, node) for node in nodes if node is not None]

@@ -9,12 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from api.constants import VOLCANO_API_VERSION
 from api.objects import Raw, format_time, name_of
-from pdj.errors import Problem
+from pdj.documents.checks import find_errors, is_job, with_name
+from pdj.documents.reader import Document
+from pdj.errors import Problem, Usage
 from reconcile.children.gang_hold import USER_POD_GROUP_WAIT_SECONDS
 from reconcile.model.plan import Observed, Plan, Settings
 from reconcile.reconcile import reconcile
 
+VOLCANO_POD_GROUP = f"{VOLCANO_API_VERSION}/PodGroup"
 MADE_UP_UID = "00000000-0000-0000-0000-000000000000"
 FIRST_ADDRESS = ipaddress.ip_address("198.18.0.1")
 MAX_PASSES = 10
@@ -30,6 +34,34 @@ class Surroundings:
     """The operator's settings."""
     pod_group: Raw | None = None
     """The user's PodGroup with the job's name, which the pods would join."""
+
+
+def render_all(
+    documents: list[Document], now: datetime, namespace: str = "", settings: Settings | None = None
+) -> list[Raw]:
+    """The children of every job among these documents, in which a PodGroup may be the user's.
+
+    An empty `namespace` is the job's own. Raises Problem for a job that would be refused, and Usage
+    if there is none.
+    """
+    groups = {_name(each): each.value for each in documents if each.kind == VOLCANO_POD_GROUP}
+    children: list[Raw] = []
+    for document in filter(is_job, documents):
+        for error in find_errors(document):
+            raise Problem(f"{document.file}:{error.line}: {error.path}: {error.message}")
+        metadata = with_name(document.value)["metadata"]
+        where = {"namespace": namespace or metadata.get("namespace") or "default"}
+        job = {**document.value, "metadata": {**metadata, **where}}
+        around = Surroundings(settings=settings or Settings(), pod_group=groups.get(name_of(job)))
+        children += render(job, now, around)
+    if not any(map(is_job, documents)):
+        raise Usage("the files contain no PaddleJob")
+    return children
+
+
+def _name(document: Document) -> str:
+    metadata = document.value.get("metadata")
+    return str(metadata.get("name")) if isinstance(metadata, dict) else ""
 
 
 def render(job: Raw, now: datetime, around: Surroundings | None = None) -> list[Raw]:

@@ -26,6 +26,8 @@ MAX_PAUSE_SECONDS = 3.0
 NANOSECONDS = 1_000_000_000
 STREAM_READ_SECONDS = 3600.0
 """Long, because a log can be silent for hours. The stream ends when the pod is gone."""
+UNFOLLOWED_READ_SECONDS = 15.0
+"""What a log has already is sent at once. A node that sends nothing must not hold its reader."""
 MAX_LINE_BYTES = 64 << 10
 """A longer line is cut into pieces, with a mark at each cut."""
 GOES_ON = " … (cut: the line goes on)".encode()
@@ -144,7 +146,8 @@ class LogReader:
 
     def _read(self, query: Query) -> None:
         """Read one log to its end. Raises Transient when it breaks."""
-        stream = self._client.stream(self._log_path, self._query(query), STREAM_READ_SECONDS)
+        seconds = STREAM_READ_SECONDS if "follow" in query else UNFOLLOWED_READ_SECONDS
+        stream = self._client.stream(self._log_path, self._query(query), seconds)
         with self._lock:
             self._stream = stream
         try:

@@ -3,6 +3,7 @@
 from urllib.parse import quote
 
 from api.constants import API_VERSION, LABEL_JOB_NAME, PLURAL
+from pdj.errors import Problem
 
 JOBS = f"/apis/{API_VERSION}"
 
@@ -27,6 +28,17 @@ def of_job(name: str) -> str:
     return f"{LABEL_JOB_NAME}={name}"
 
 
+def is_name(text: str) -> bool:
+    """Whether it can be one step of a path, which the API server decodes before it splits it."""
+    return text not in ("", ".", "..") and not {"/", "%"} & {*text}
+
+
 def _path(root: str, namespace: str, plural: str, name: str) -> str:
-    inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
-    return f"{root}{inside}/{plural}" + (f"/{quote(name, safe='')}" if name else "")
+    inside = f"/namespaces/{_step(namespace)}" if namespace else ""
+    return f"{root}{inside}/{plural}" + (f"/{_step(name)}" if name else "")
+
+
+def _step(name: str) -> str:
+    if not is_name(name):
+        raise Problem(f"{name!r} is not the name of an object")
+    return quote(name, safe="")

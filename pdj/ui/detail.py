@@ -14,7 +14,7 @@ from pdj.judge.judge import judge
 from pdj.judge.story import Story
 from pdj.text.explain import describe_finding
 from pdj.text.progress import describe_training
-from pdj.ui.rows import failure_text, pod_order, row_of, seconds
+from pdj.text.rows import failure_text, pod_order, row_of, seconds
 from pdj.ui.timeline import draw_timeline
 
 MAX_PODS = 500

@@ -21,10 +21,10 @@ from pdj.gather.merge import Line, Merger
 from pdj.gather.paths import jobs_path
 from pdj.gather.progress import TrainingReader
 from pdj.gather.watch import Keeper
+from pdj.text.rows import row_of
 from pdj.text.terminal import log_line
 from pdj.ui.detail import describe_job
 from pdj.ui.encoding import describe_problem
-from pdj.ui.rows import row_of
 
 Message = dict[str, Any]
 TICK_SECONDS = 1.0

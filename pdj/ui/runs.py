@@ -13,7 +13,7 @@ from api.status import Failure
 from pdj.facts.facts import Event
 from pdj.facts.picture import JobPicture
 from pdj.gather.pods import read_pod, trainer_status
-from pdj.ui.rows import failure_text, seconds
+from pdj.text.rows import failure_text, seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from api.job import PaddleJob
 from api.status import Failure
 from pdj.facts.facts import Event
 from pdj.facts.picture import JobPicture
-from pdj.ui.rows import failure_text, pod_order, seconds
+from pdj.text.rows import failure_text, pod_order, seconds
 from pdj.ui.runs import Run, runs_of
 
 MAX_PODS = 40

@@ -6,18 +6,25 @@ from typing import Any
 
 import pytest
 
+from api.objects import Raw
+from kube.client import Client
 from kube.clock import Clock
+from kube.errors import Silent
+from pdj.gather import logs
 from pdj.gather.logs import (
     GOES_ON,
     GONE_ON,
     NANOSECONDS,
+    LogReader,
     Position,
+    Wish,
     parse_moment,
     stamp_pieces,
     whole_second,
 )
 from pdj.gather.merge import Line, Merger, Source
 from pdj.gather.pieces import Piece, pieces_of
+from tests.live import patience
 
 
 def source(index: int) -> Source:
@@ -177,3 +184,28 @@ def test_pieces_have_their_lines_time_and_say_that_they_were_cut():
         (NANOSECONDS, time, GONE_ON + b"d e"),
         (2 * NANOSECONDS, later, b"f"),
     ]
+
+
+def test_a_node_that_sends_nothing_does_not_hold_the_reader_of_a_log_that_is_not_followed(
+    monkeypatch,
+):
+    class Node(Client):
+        def __init__(self) -> None:
+            self.asked = threading.Event()
+
+        def find(self, path: str, *_: Any) -> Raw:
+            return {"metadata": {"uid": source(0).uid}}
+
+        def stream(self, path: str, query: Any, read_seconds: float, *_: Any) -> Any:
+            self.asked.set()
+            threading.Event().wait(read_seconds)
+            raise Silent("no answer")
+
+    monkeypatch.setattr(logs, "UNFOLLOWED_READ_SECONDS", 0.01)
+    node = Node()
+    reader = LogReader(node, "team", source(0), Merger(Clock(), math.inf), Wish())
+    reader.start()
+    assert node.asked.wait(patience.SECONDS)
+    reader.close()
+    reader._thread.join(patience.SECONDS)
+    assert reader.is_done

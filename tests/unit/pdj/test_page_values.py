@@ -9,10 +9,10 @@ import pytest
 from pdj.facts.facts import Facts, read_event
 from pdj.facts.picture import JobPicture
 from pdj.facts.training import Training
+from pdj.text.rows import pod_order, row_of
 from pdj.text.status import draw_job
 from pdj.ui.detail import _training
 from pdj.ui.encoding import clean_text, encode
-from pdj.ui.rows import pod_order, row_of
 from pdj.ui.timeline import MAX_PODS, draw_timeline
 from reconcile.words.progress import Progress
 from tests.memory import builders

@@ -1,4 +1,4 @@
-"""Describes a job as a row of the list, and has texts that several parts of the page share.
+"""Describes a job as a row of a list, for the page and for programs; texts that they share.
 
 Every job gets a row, whatever its version.
 """
@@ -13,7 +13,7 @@ from pdj.facts.picture import headline_of
 
 
 def row_of(raw: Raw) -> dict[str, Any]:
-    """The values that the list shows for a job; times are seconds since 1970."""
+    """The values of a job in a list; times are seconds since 1970."""
     status = raw.get("status") or {}
     reason, message = headline_of(status)
     return {
