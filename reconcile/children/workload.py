@@ -6,6 +6,7 @@ replaces the whole list of conditions, so it applies only to the version that wa
 """
 
 from api.constants import ANNOTATION_SUSPENDED, LABEL_JOB_NAME, LABEL_QUEUE, Condition, Phase, Role
+from api.job import pod_name
 from api.objects import Raw, controller_of, format_time, labels_of, name_of, parse_time
 from reconcile.attempt.deadlines import is_time_up
 from reconcile.children.cleanup import has_ended
@@ -146,9 +147,10 @@ def _live_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]:
 
 def _running_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]:
     fields: Raw = {}
-    workers = (pod for pod in view.all_pods if pod.role is Role.WORKER)
-    still_run = {pod.index for pod in workers if not has_ended(pod)}
-    done = len(view.completed.get(Role.WORKER, frozenset()) - still_run)
+    # By name: whoever may change pods can change their labels.
+    still_run = {pod.name for pod in view.all_pods if not has_ended(pod)}
+    completed = view.completed.get(Role.WORKER, ())
+    done = sum(pod_name(view.job.name, Role.WORKER, at) not in still_run for at in completed)
     told = {each["name"]: each["count"] for each in _status(workload).get("reclaimablePods") or ()}
     if done > told.get(str(Role.WORKER), 0):
         fields["reclaimablePods"] = [{"name": str(Role.WORKER), "count": done}]

@@ -6,7 +6,7 @@ import pytest
 
 from api.catalogue.kueue import KUEUE
 from api.constants import LABEL_INDEX
-from api.objects import Raw, name_of
+from api.objects import Raw, labels_of, name_of
 from reconcile.children.queue import RETRY_SECONDS
 from reconcile.model.plan import Settings
 from reconcile.model.workload import FLAVOR, condition_named, objects_to_read
@@ -356,6 +356,20 @@ def test_pod_gives_its_quota_back_when_its_last_container_ends(world, kueue):
     world.change("Pod", "train-worker-0", lambda pod: pod["status"].update(phase="Succeeded"))
     world.settle()
     assert kueue.workload["status"]["reclaimablePods"] == [{"name": "worker", "count": 1}]
+
+
+@pytest.mark.parametrize("label", [{"index": "7"}, {"role": "ps"}, {"attempt": "0"}])
+def test_pod_with_another_label_uses_quota_until_it_stops(world, kueue, label):
+    """Whoever may change pods can change their labels, but not their names."""
+    run(world, kueue, a_queued_job())
+    world.kubelet.end("train-worker-0", 0)
+    world.change("Pod", "train-worker-0", lambda pod: pod["status"].update(phase="Running"))
+    world.settle()
+    changed = {f"batch.paddlepaddle.org/{key}": value for key, value in label.items()}
+    world.change("Pod", "train-worker-0", lambda pod: labels_of(pod).update(changed))
+    world.settle()
+    assert "train-worker-0" in world.names("Pod")
+    assert "reclaimablePods" not in kueue.workload["status"]
 
 
 def test_worker_that_is_done_and_no_longer_wanted_uses_quota_until_it_stops(world, kueue):
