@@ -38,7 +38,7 @@ class FollowedLog:
         self.is_telling = False
         self.next_tail: int | None = None
         """The worker whose last line is to be read next, where the log is silent."""
-        self._reader = ProgressReader()
+        self._reader = ProgressReader(self._known.total_steps)
         self._last: Line | None = None
         """The last line that was read, as the node wrote it."""
         self._stepped: tuple[int | None, datetime | None] = None, None

@@ -53,14 +53,15 @@ def read_training(
     """The progress in worker 0's log, or else in the status; None if the job does not run."""
     if job.status.phase not in READ_PHASES or Role.WORKER not in job.spec.roles:
         return None
+    known = job.status.progress
     try:
         lines = _read_lines(client, job, 0, MAX_LINES, 1)
     except ApiError as error:
-        known = job.status.progress
         if isinstance(error, Forbidden) and 0 < known.attempt == job.status.attempt:
             return Training(clock.now(), _of_status(known), is_reported=True)
         return Training(clock.now(), problem=error.message)
-    training = Training(clock.now(), ProgressReader().read(lines))
+    total = known.total_steps if known.attempt == job.status.attempt else None
+    training = Training(clock.now(), ProgressReader(total).read(lines))
     if with_others and training.silent_seconds > SILENT_SECONDS:
         training = replace(training, first_silent=_first_silent(client, job, lines))
     return training

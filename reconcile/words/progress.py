@@ -10,19 +10,23 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 
-from api.training import MAX_METRICS, MAX_PATH
+from api.training import MAX_PATH
 from reconcile.words import step_patterns as tools
 from reconcile.words.launcher_log import clean, is_forming
+from reconcile.words.metrics import read_metrics, read_rate, shown_metrics, shown_number
 
 MAX_LINES = 40
-MAX_LINE_CHARACTERS = 500
-"""Only the end of a longer line is read: a progress bar has its last state there."""
+MAX_LINE_CHARACTERS = 4096
+"""A longer line is read at both ends: a progress bar has its last state at the end."""
+MAX_CHARACTERS = 8 * MAX_LINE_CHARACTERS
+"""Of longer lines together only the last are read."""
 NUMBER_LINES = 5
 """How many of the last lines with a step or a loss are searched for metrics."""
 FORMINGS = 3
@@ -38,16 +42,14 @@ SAME_MOMENT = timedelta(seconds=0.2)
 """Lines this close count as simultaneous: PaddlePaddle's launcher copies a log every 2 s."""
 _COUNT = re.compile(tools.COUNT, re.ASCII)
 _ZEROS = str.maketrans("123456789", "0" * 9)
+HALF_DIGIT = 0.000051
+"""The rounding of a share with four digits."""
 _UNITS = {"k": 1000, "m": 1_000_000}
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{0,20})?)([smh]?)", re.ASCII)
 _UNIT_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_ETA = re.compile(r"(?:(\d+) days?,? +)?(\d+):(\d+):(\d+)", re.ASCII)
+_SPACE = re.compile(r"\s")
 _PATH = re.compile(rf"[ -~]{{1,{MAX_PATH}}}")
-_COUNTS = re.compile(
-    r"(?:\w{1,40}_)?(?:steps?|iters?|iterations?|batch|epochs?|total|(?:batch|epoch)_id)"
-    r"|eta|it|progress|quiet|rank|checkpoint|samples_per_second",
-    re.IGNORECASE,
-)
-"""Names that are no metrics: names of counts, and names with a meaning of their own."""
 
 
 class Line(NamedTuple):
@@ -71,8 +73,9 @@ class Progress(NamedTuple):
 
     `metrics` has at most 8 pairs of a name and a number, as text. `last_step_time` is when the step
     last changed. The pace is measured from `first_step`: the first step after steps last went back,
-    or a step of some minutes ago. `later_step` is the next `first_step`. `forming_since` is when
-    elastic launchers formed their group for the third last time, if no step or checkpoint followed.
+    or a step of some minutes ago. `later_step` is the next `first_step`. `end_time` is the tool's
+    own estimate. `forming_since` is when elastic launchers formed their group for the third last
+    time, if no step or checkpoint followed.
     """
 
     step: int | None = None
@@ -89,6 +92,7 @@ class Progress(NamedTuple):
     first_step_time: datetime | None = None
     later_step: int | None = None
     later_step_time: datetime | None = None
+    end_time: datetime | None = None
     forming_since: datetime | None = None
 
     @property
@@ -98,7 +102,12 @@ class Progress(NamedTuple):
 
     @property
     def remaining_seconds(self) -> float | None:
-        """Seconds from the last step to the end, at the pace of recent steps; None if unknown."""
+        """Seconds from the last step to the end; None if unknown.
+
+        They are those that the tool itself estimates, or else follow from the pace of recent steps.
+        """
+        if self.end_time and self.last_step_time:
+            return max(0.0, (self.end_time - self.last_step_time).total_seconds())
         first, step = self.first_step or 0, self.step or 0
         if not self.total or not self.first_step_time or not self.last_step_time or step <= first:
             return None
@@ -116,7 +125,7 @@ class Progress(NamedTuple):
 
 
 def read_lines(log: bytes) -> list[Line]:
-    """The lines that begin with a time that has a zone, each cut to its last 500 characters.
+    """The lines that begin with a time that has a zone, each cut to at most 4,096 characters.
 
     Other lines are dropped, and so are lines of a year that is not in YEARS.
     """
@@ -126,9 +135,23 @@ def read_lines(log: bytes) -> list[Line]:
         with suppress(ValueError, OverflowError):
             time = datetime.fromisoformat(stamp.decode())
             if time.tzinfo is not None and time.year in YEARS:
-                end = text.decode(errors="replace")[-MAX_LINE_CHARACTERS:]
-                lines.append(Line(time.astimezone(UTC), end))
+                lines.append(Line(time.astimezone(UTC), _cut(text.decode(errors="replace"))))
     return lines
+
+
+def _cut(text: str) -> str:
+    """The text, or its beginning and its end without the words that are cut in two."""
+    if len(text) <= MAX_LINE_CHARACTERS:
+        return text
+    half = MAX_LINE_CHARACTERS // 2 - 2
+    begin, end = text[:half][::-1], text[-half:]
+    return f"{_SPACE.split(begin, 1)[-1][::-1]} … {_SPACE.split(end, 1)[-1]}"
+
+
+def _last(texts: list[tuple[datetime, str]]) -> list[tuple[datetime, str]]:
+    """The last 40 of them, as a line can quote many, or fewer if they are too long together."""
+    lengths = accumulate(len(text) for _, text in texts[: -MAX_LINES - 1 : -1])
+    return texts[len(texts) - sum(length <= MAX_CHARACTERS for length in lengths) :]
 
 
 class ProgressReader:
@@ -137,14 +160,24 @@ class ProgressReader:
     After a step in the operator's own format, it takes no step of other formats.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, total: int | None = None) -> None:
+        """`total`: the number of steps, if an earlier reader has seen it."""
         self.progress = Progress()
         self.marked_progress: Progress | None = None
         self._saving: Checkpoint | None = None
         self._is_evaluating = False
         self._formed: deque[datetime] = deque(maxlen=FORMINGS)
-        self._texts: list[str] = []
-        """The lines with a step or a loss among those that are being read."""
+        self._total, self._shared_total = total, total
+        """The totals that the head has, and that steps with their share have; for other steps."""
+        self._last: tuple[datetime, str, Mapping[str, slice]] | None = None
+        """The last line with a step, and where it has its share and its estimate of the end."""
+        self._samples: int | None = None
+        self._has_heads = False
+        """Epochs have heads, `Epoch 2/5`: the steps below them start again in each epoch."""
+        self._is_from_zero = False
+        """Epochs are counted from 0, so nobody knows whether `3/5` is the third or the fourth."""
+        self._texts: list[tuple[str, bool]] = []
+        """The lines with a step or a loss among those that are being read, and whether a step."""
 
     def read(self, lines: Iterable[Line]) -> Progress:
         """The progress after these lines, which must follow those that were read before."""
@@ -153,20 +186,32 @@ class ProgressReader:
         texts = (
             (line.time, text) for line in list(lines)[-MAX_LINES:] for text in clean(line.text)
         )
-        for time, text in list(texts)[-MAX_LINES:]:  # a line can quote many
+        for time, text in _last(list(texts)):
             self._read_text(time, text, form_of)
             last = time
         # Only the latest numbers are searched for: the search takes most of the time.
         shown = self._texts[: -NUMBER_LINES - 1 : -1]
-        metrics = next(filter(None, map(_metrics, map(_pairs, shown))), None)
-        rate = next(filter(None, map(_rate, shown)), None)
+        metrics = next(filter(None, (read_metrics(*each) for each in shown)), None)
+        rate = next(filter(None, (read_rate(text) for text, _ in shown)), None)
         self._texts.clear()
         self.progress = _with_known(
             self.progress, last_output_time=last, metrics=metrics, samples_per_second=rate
         )
         mark = self.marked_progress or Progress()
-        progress = _with_known(self.progress, **mark._asdict()) if mark.step is None else mark
+        progress = _with_known(self._with_own(), **mark._asdict()) if mark.step is None else mark
         return progress._replace(last_output_time=last, forming_since=self._forming_since(progress))
+
+    def _with_own(self) -> Progress:
+        """The progress with what the last line with a step says itself of the total and the end."""
+        if self._last is None:
+            return self.progress
+        time, line, places = self._last
+        progress, own = self.progress, {name: line[place] for name, place in places.items()}
+        if progress.total is None and "share" in own and progress.step is not None:
+            total = _total_of(progress.step, float(own["share"]), self._shared_total)
+            self._shared_total, progress = total, progress._replace(total=total)
+        eta = _eta(own["eta"]) if "eta" in own else None
+        return progress if eta is None else progress._replace(end_time=time + eta)
 
     def _forming_since(self, progress: Progress) -> datetime | None:
         if len(self._formed) < FORMINGS:
@@ -186,24 +231,33 @@ class ProgressReader:
         else:
             # A word takes more characters in English, and İ in lower case.
             shown = tools.in_english(text.replace("\t", " "))[-MAX_LINE_CHARACTERS:]
-            lowered = shown.lower()[-MAX_LINE_CHARACTERS:]
+            lowered = shown.lower()[: len(shown)]
             form = form_of(lowered.translate(_ZEROS))
             if form.is_evaluating is not None:
                 self._is_evaluating = form.is_evaluating
             if not self._is_evaluating:
                 counts = {name: _number(lowered[place]) for name, place in form.counts.items()}
                 self._read_counts(time, counts, form.is_per_epoch)
+                if has_step := "step" in form.counts:
+                    self._last = time, lowered, form.own
                 if form.has_numbers:
-                    self._texts.append(shown)
+                    self._texts.append((shown, has_step))
 
     def _read_counts(self, time: datetime, counts: dict[str, Any], is_per_epoch: bool) -> None:
         step, total = counts.pop("step", None), counts.pop("total", None)
+        if "samples" in counts and (samples := counts.pop("samples")) != self._samples:
+            self._samples, counts["last_step_time"] = samples, time
         before = self.progress = self.progress._replace(**counts)
-        if step is None:  # the head of an epoch, or nothing
+        self._is_from_zero |= before.epoch == 0
+        if step is None:  # the head of the training or of an epoch, or nothing
+            self._total, self._has_heads = total or self._total, self._has_heads or is_per_epoch
             return
-        if is_per_epoch and total is not None:
-            if before.epoch and before.epochs and before.epoch <= before.epochs:
-                step, total = (before.epoch - 1) * total + step, before.epochs * total
+        if not is_per_epoch and not (self._has_heads and total):
+            total = total or self._total
+        elif total is not None:
+            epoch, epochs = before.epoch or 0, before.epochs or 0
+            if 0 < epoch <= epochs and not self._is_from_zero:
+                step, total = (epoch - 1) * total + step, epochs * total
             else:  # the total of one epoch is not the training's
                 total = None
         after = _after_step(before, time, step, total)
@@ -216,12 +270,14 @@ class ProgressReader:
 class _Form:
     """What a tool's line says, and where. Lines that differ only in digits have the same form.
 
-    `counts`: the place of each count in the line. `has_numbers`: the line is searched for metrics.
+    `counts`: the place of each count in the line. `own`: that of its share of the training and of
+    its estimate of the end. `has_numbers`: the line is searched for metrics.
     """
 
     is_evaluating: bool | None
     counts: Mapping[str, slice]
     is_per_epoch: bool = False
+    own: Mapping[str, slice] = field(default_factory=dict)
     has_numbers: bool = True
 
 
@@ -239,11 +295,24 @@ def _form_of(line: str) -> _Form:
             if "epoch" not in counts and (elsewhere := tools.SOME_EPOCH.search(line)):
                 counts |= _places(elsewhere)
                 is_per_epoch |= "epochs" in counts and "global" not in match[0]
+                if elsewhere.start() > match.start() and is_per_epoch:
+                    counts.pop("total", None)  # perhaps the total of all epochs, perhaps of one
             if "total" not in counts and (of_all := tools.TOTAL.search(line)):
                 counts, is_per_epoch = counts | _places(of_all), False
-            return _Form(is_evaluating, counts, is_per_epoch)
+            own, eta = _places(tools.SHARE.search(line)), tools.ETA.search(line)
+            if eta and not (is_per_epoch and _is_near(match, eta)):
+                own |= _places(eta)
+            return _Form(is_evaluating, counts, is_per_epoch, own)
     has_loss = tools.LOSS.search(line) is not None and not is_aside
-    return _Form(is_evaluating, _places(head), has_numbers=has_loss)
+    counts = _places(head or tools.SAMPLES.search(line) or tools.HEAD.search(line))
+    is_head = "epochs" in counts and not has_loss
+    return _Form(is_evaluating, counts, is_head, has_numbers=has_loss)
+
+
+def _is_near(step: re.Match[str], eta: re.Match[str]) -> bool:
+    """Whether the time to the end follows a bar, or at once a fraction: then it is that one's."""
+    between = step.string[step.end() : eta.start()]
+    return step[0].endswith(("]", "━", " ")) or not between.strip("]) ,:|-")
 
 
 def _places(match: re.Match[str] | None) -> dict[str, slice]:
@@ -286,8 +355,8 @@ def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> 
         after._replace(quiet_until=quiet_until),
         epoch=_count(epoch),
         epochs=_count(epochs),
-        metrics=_metrics(values.items()),
-        samples_per_second=_shown_number(values.get("samples_per_second", "")),
+        metrics=shown_metrics(sorted(values.items(), key=lambda each: each[0].lower() != "loss")),
+        samples_per_second=shown_number(values.get("samples_per_second", "")),
     )
 
 
@@ -307,32 +376,22 @@ def _number(count: str) -> int:
     return int(digits) if unit is None else int(Decimal(digits[:-1]) * unit)
 
 
-def _pairs(text: str) -> Iterable[tuple[str, str]]:
-    return ((match[1] or match[2], match[3]) for match in tools.METRIC.finditer(text))
-
-
-def _metrics(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    shown: dict[str, str] = {}
-    for name, value in pairs:
-        if not _COUNTS.fullmatch(name) and (number := _shown_number(value)):
-            shown.setdefault(name, number)
-    return tuple(shown.items())[:MAX_METRICS]
-
-
-def _rate(text: str) -> str | None:
-    lowered = text.lower()
-    if not any(word in lowered for word in tools.RATE_WORDS):
+def _eta(text: str) -> timedelta | None:
+    """The duration; None if it is too long."""
+    match = _ETA.fullmatch(text)
+    if match is None:
         return None
-    match = tools.RATE.search(lowered)
-    return _shown_number(match[match.lastgroup or 0]) if match else None
+    days, hours, minutes, seconds = (int(each or 0) for each in match.groups())
+    eta = timedelta(days, hours=hours, minutes=minutes, seconds=seconds)
+    return eta if eta.total_seconds() < MAX_REMAINING_SECONDS else None
 
 
-def _shown_number(text: str) -> str | None:
-    """The number in six digits. NaN is kept, because users want to see it; 1e400 is unknown."""
-    if not re.fullmatch(tools.NUMBER, text, re.IGNORECASE | re.ASCII):  # else ınf is a number
+def _total_of(step: int, share: float, known: int | None) -> int | None:
+    """The total of which this step is the share; None if the digits of the share fit several."""
+    if not HALF_DIGIT < share <= 1:  # more are epochs
         return None
-    number = float(text.replace(",", ""))
-    return None if math.isinf(number) and "inf" not in text.lower() else f"{number:.6g}"
+    least, most = math.ceil(step / (share + HALF_DIGIT)), int(step / (share - HALF_DIGIT))
+    return least if least == most else known if known and least <= known <= most else None
 
 
 def _shown_path(path: str) -> str:

@@ -43,42 +43,78 @@ def _pattern(words: str, expression: str, is_per_epoch: bool = False, needs: str
 
 
 _EPOCH = (
-    r"\b(?:epoch|pass)(?:_id|\(train\))?['\"]?+[ :=]{0,8}+['\"\[]?+ {0,8}+"
+    r"\b(?:epoch|pass)(?:_id|\(train\))?['\"]?+[ :=]{0,8}+['\"\[#]?+ {0,8}+"
     r"<epoch>(?: ?/ ?<epochs>)? ?"
 )
+_NAME = r"(?:(?<![\w.])(?<!\w[-/])|(?<=\bcur_)|(?<=\bcurrent_)|(?<=\btrain_)|(?<=\btraining_))"
+"""Where the name of a count begins: one that only ends in `step` is no step."""
 _IS = r"(?=['\" :=\[])['\"]?+[ :=]{0,3}+ {0,8}+['\"\[#]?+ {0,8}+"
 """What stands between a name and its number. Nothing of it is a digit, so nothing is given back:
 trying each share of a run of spaces would cost sixty times its length."""
-_OF = r"(?: ?(?:/|of) {0,8}<total>)?"
-_BAR = r"%\|[^|]{0,300}\| {0,8}<step>/<total> \["
+_OF = r"(?:(?: ?(?:/|of) {0,8}|['\"]?,? {1,2}['\"]?total['\"]?[:=] {0,2})<total>)?"
+_UNIT = r"(?:it|steps?|iter|batch(?:es)?|ba|updates?)\b"
+_BAR = (
+    r"%\|[^|]{0,300}\| {0,8}<step>/<total> \["
+    rf"(?![^\],]{{1,30}}, {{0,4}}[\d.?]{{1,12}}+"
+    rf"(?:s/(?!{_UNIT})|[kmg]?+(?!s/|{_UNIT})[a-z]{{1,12}}/s))"
+)
+"""A bar of tqdm, unless its rate says that it counts samples, bytes, files or epochs."""
+_SAMPLES_OF = r" {0,2}\( {0,3}\d{1,3}(?:\.\d{1,2})?%"
+_RICH = r"[━╸╺] {1,8}(?:\d{1,3}% {1,8})?<step>/<total>"
+_SEPARATED = r"[\],;:|\[( \t\"'-]{1,6}"
 STEP_PATTERNS = {
     "PaddleSeg": _pattern(
         "[train]", r"\[train\] epoch[:=] ?<epoch>(?:/<epochs>)?, iter[:=] ?<step>/<total>"
     ),
-    "PaddleOCR, Trainer, PaddleNLP": _pattern("global", rf"\bglobal[_ ]step{_IS}<step>{_OF}"),
+    "PaddleOCR, Trainer, PaddleNLP": _pattern(
+        "global step_idx num_updates",
+        rf"\b(?:global[_ ]step|step_idx|num_updates){_IS}<step>{_OF}",
+    ),
     "tqdm of an epoch": _pattern("epoch", _EPOCH + r"\]?:? {0,4}\d{1,3}" + _BAR, True, needs="%|"),
+    "tqdm after a fraction": _pattern(
+        "", r" {0,10}\[?\d{1,9}/\d{1,9}[\] ][^%|]{0,200}\d" + _BAR, True, needs="%|"
+    ),
     "tqdm": _pattern("%|", _BAR),
     "tqdm without a total": _pattern(
         "", r"(?:[\w ]{1,40}: )?(?P<step>\d{1,12})it \[[^\]]{0,200}loss\b"
     ),
+    "rich of an epoch": _pattern(
+        "epoch",
+        r"\bepoch[ :]{1,3}<epoch>(?:/\d{1,9})?\D{0,240}" + _RICH,
+        True,
+        needs="━",
+    ),
+    "rich": _pattern("━", _RICH),
     "hapi Model.fit": _pattern("", r"step {1,8}<step>/<total> (?:- |\[[=>.]{1,80}\])", True),
     "keras": _pattern("", r" {0,8}<step>/<total> (?:\[[=>.]{1,80}\]|[━╸╺ ]{1,80})", True),
     "epoch and step": _pattern(
         "epoch pass",
         _EPOCH
-        + r"[\],;:|\[( \t\"'-]{1,6}(?:(?:train(?:ing)? )?(?:step|iter|iteration|batch)(?:_id|_idx)?"
-        + rf"{_IS}|(?<=[\[(| ]) {{0,8}}(?=\d{{1,12}}/))<step>{_OF}",
+        + _SEPARATED
+        + rf"(?:(?:train(?:ing)? )?(?:step|iter|iteration)s?(?:_id|_idx)?{_IS}"
+        + rf"|(?<=[\[(| ]) {{0,8}}(?=\d{{1,12}}+ ?/ {{0,8}}\d{{1,12}}+(?!{_SAMPLES_OF})))"
+        + rf"<step>{_OF}",
         True,
     ),
-    "two fractions": _pattern("[", r"\[<epoch>/<epochs>\] ?\[<step>/<total>\]", True),
+    "two fractions": _pattern("[", r"\[<epoch>/\d{1,9}\] ?\[<step>/<total>\]", True),
     "step": _pattern(
         "step iter it: it=",
-        r"(?:\b|(?<=current_)|(?<=cur_)|(?<=train_)|(?<=training_))"
-        r"(?:step|iter|iteration|it(?=[:=]))(?:s(?=[ :=\[]{1,8}\d{1,12} ?/)|\(train\))?"
-        rf"{_IS}<step>{_OF}",
+        rf"{_NAME}(?:step|iter|iteration|it(?=[:=]))(?:_?(?:id|idx|num))?"
+        rf"(?:s(?=[ :=\[]{{1,8}}\d{{1,12}} ?/)|\(train\))?{_IS}<step>{_OF}",
+    ),
+    "epoch and batch": _pattern(
+        "epoch pass",
+        _EPOCH + _SEPARATED + rf"(?:train(?:ing)? ?)?batch(?:_id|_idx)?(?:{_IS}|(?=\d))<step>{_OF}",
+        True,
     ),
     "batch": _pattern("batch", rf"\bbatch{_IS}<step> ?/ ?<total>", True),
     "counted steps": _pattern("", r"[^\d/]{0,40}<step>/<total> {1,3}(?:step|iter|iteration)s?\b"),
+    "steps and a loss": _pattern(
+        "step iter batch",
+        rf"(?<!\w)(?<!\w )(?<!\w[-/])(?:steps|iters|iterations|batch){_IS}<step>",
+        True,
+        needs="loss",
+    ),
     "fraction and loss": _pattern(
         "",
         r"[\d:., -]{0,30}(?:\[[^/\]]{0,60}\] {0,2}){0,3}(?:(?:progress|update|train(?:ing)?):? )?"
@@ -90,11 +126,29 @@ STEP_PATTERNS = {
 """By tool. Each has the group `step`, and `total`, `epoch` and `epochs` if the line has them."""
 SOME_EPOCH = _pattern("epoch", _EPOCH)
 """The epoch, if it is not beside the step in the line."""
+SAMPLES = _pattern("epoch", rf"{_EPOCH}{_SEPARATED}<samples>/\d{{1,12}}{_SAMPLES_OF}")
+"""Samples of an epoch with their percentage, as in the examples for MNIST: how many are a step?"""
 TOTAL = _pattern(
     "total max_",
-    r"\b(?:total|max|total_train)(?:_steps?|_iters?|(?<=total)(?=[:=]))['\"]?[ :=]{1,3}<total>",
+    r"\b(?:total|max|total_train)_(?:step|iter|iteration)s?['\"]?[ :=]{1,3}<total>",
 )
 """The total, where it does not follow the step."""
+HEAD = _pattern(
+    "total ",
+    r"\btotal (?:optimization|train(?:ing)?|update) (?:step|iter|iteration)s[ :=]{1,3}<total>",
+)
+"""The total, before the first step."""
+SHARE = Pattern(
+    ("progress_or_epoch",), re.compile(r"\bprogress_or_epoch['\"]?[:=] ?(?P<share>\d\.\d{1,9})")
+)
+"""PaddleNLP's trainer: the share of the training that is done, in four digits, or else epochs."""
+ETA = Pattern(
+    ("eta",),
+    re.compile(
+        r"\beta['\"]?[ :=]{1,3}['\"]?(?P<eta>(?:\d{1,4} days?, {1,2})?\d{1,4}:\d\d?:\d\d?)(?![\w:])"
+    ),
+)
+"""The tool's own estimate of the time to the end."""
 EPOCH = _pattern(
     "",
     r"\W{0,4}(?:train(?:ing)? )?epoch[ :=]{0,3}\[?<epoch>(?:(?:/| of )<epochs>)?\]?"
@@ -102,25 +156,35 @@ EPOCH = _pattern(
 )
 """The line that begins an epoch (hapi, keras), or that ends it."""
 LOSS = _pattern(
-    "loss train_loss train/loss",
-    r"(?<![\w/])(?<!val )(?<!test )(?<!valid )(?<!eval )(?:train[_/])?loss['\"]?(?: is)?"
-    r"[ :=]{1,4}['\"\[]?\d",
+    "loss cost",
+    r"(?:loss|\b(?:avg_)?cost)\w{0,12}['\"]?(?: is)?[ :=]{1,4}(?:['\"\[]{0,2}[\d.-]|nan\b|inf\b)",
 )
-"""A loss of the training: such a line has metrics even if it has no step."""
+"""A loss: such a line is searched for metrics even if it has no step."""
 ASIDE = (
     _pattern(
-        "eval validati predicting", r"\b(?:eval|evaluat(?:ing|ion)|validati(?:ng|on)|predicting)\b"
+        "eval validati predicting sanity",
+        r"\b(?:eval|evaluat(?:e|ing|ion)|validati(?:ng|on)|predicting|sanity checking)\b",
     ),
     _pattern("", r"[\[ ]{0,8}(?:test|testing|val|valid)\b(?!['\"=])"),
-    _pattern("", r" {0,8}epochs?:? {1,4}\d{1,3}%\|"),
+    _pattern(
+        "test val dev",
+        r"(?<![\w.-])(?:test|val|valid|dev)"
+        r"(?::(?! {0,4}[\d.])|[ _](?:step|iter|batch|epoch)\b|[)\]])",
+    ),
+    _pattern(
+        "sav best resum restor",
+        r"\b(?:sav(?:e|ed|ing)|best|resum(?:e|ed|ing)|restor(?:e|ed|ing))\b.{0,60}\b(?:step|iter|epoch)",
+    ),
+    _pattern("", r" {0,8}epochs?:? {1,4}(?:\d{1,3}%\||━)"),
     _pattern(
         "",
-        r" {0,8}(?:map|filter|(?:down)?loading|tokenizing|generating|extracting)\b[^|]{0,80}\d%\|",
+        r" {0,8}(?:map|filter|(?:down)?loading|tokenizing|generating|extracting)\b"
+        r"[^|]{0,80}(?:\d%\||━)",
     ),
     _pattern(".", r"\.(?:safetensors|pdparams|json|txt|model|zip|gz|tgz|tar): {1,4}\d{1,3}%\|"),
-    _pattern("%|", r"%\|[^|]{0,300}\|[^|]{0,60}[\d?] ?[kmg]?i?b/s"),
 )
-"""Lines about evaluation, bars of epochs, data and files: their counts are no training steps."""
+"""Lines about evaluation, of what was saved or resumed, and bars of epochs, data and files: their
+counts are no steps of the training, or not the last one."""
 EVALUATION_BEGINS = _pattern(
     "eval start *** ", r"eval begin|\bstart evaluating\b|\*\*\* running (?:eval|predict)"
 )
@@ -130,7 +194,7 @@ _SAMPLES = r"(?:samples?|images?|imgs?|sequences|sentences|examples|instances?|i
 RATE_WORDS = ("sample", "image", "img", "sequences", "sentences", "examples", "ins", "ips")
 """A line without any of these has no rate."""
 RATE = re.compile(
-    rf"(?<![\w.,])(?P<before>{NUMBER}) ?{_SAMPLES}(?:/s| per s)"
+    rf"(?<![\w.,])(?P<before>{NUMBER}) ?{_SAMPLES}(?:/s| per s)(?!(?:ec)?['\"]?[:=])"
     rf"|{_SAMPLES}(?:/s(?:ec)?|_per_sec(?:ond)?)['\"]?[:=] ?(?P<after>{NUMBER})"
     rf"|\bips['\"]?[:=] ?(?P<bare>{NUMBER})(?! ?[a-z]{{1,20}}/s)"
 )
@@ -142,17 +206,19 @@ SAVING = Pattern(
 MARK = Pattern(("paddlejob:",), re.compile(r"(?:^|(?<=[\s\]]))paddlejob: ?"))
 MARKED_VALUE = re.compile(r"(?<!\S)([A-Za-z0-9_/-]{1,40})=(\S{1,256}?),?(?!\S)")
 METRIC = re.compile(
-    rf"(?<![\w/.-])(?:([A-Za-z_][A-Za-z0-9_/-]{{0,39}}+)(?:\([A-Za-z]{{1,40}}\))?['\"]?"
-    rf"(?: is)? ?[:=] {{0,4}}|((?ai:loss|cost|acc|accuracy|lr|ips|ppl)) {{1,4}})"
-    rf"['\"\[]?((?i:{NUMBER}))(?!%\|)"
+    r"(?<![\w/.-])(?:([A-Za-z_][A-Za-z0-9_/-]{0,39}+)(?!:\d{1,6}+(?:[\])]| [-|] ))"
+    r"(?:\([A-Za-z]{1,40}\))?['\"]?(?: is)? ?[:=] {0,4}"
+    r"|((?ai:(?:(?:train(?:ing)?|avg|mean|total)[_/-])?(?:loss|cost|acc|accuracy|lr|ips|ppl)))"
+    r"(?: is)? {1,4})"
+    rf"['\"\[]{{0,2}}(?:array\(\[{{1,2}})?((?i:{NUMBER}))(?!%\|)"
 )
+"""A name and its number, but not `train:42 - `, a place in a program."""
 _CHINESE = re.compile(
     r"第 ?(?P<count>\d[\d,/ ]{0,30}?) ?个? ?(?P<of>轮|步|批|迭|epoch|step|batch)"
-    r"|轮[次数]?|步数?|批次?|迭代(?:次数)?|损失值?|准确率|学习率"
+    r"|轮[次数]?|步数?|批次?|迭代(?:次数)?|损失值?|准确率|学习率|验证集?|测试集?|评估"
 )
-_ENGLISH = dict(
-    zip("轮步批迭损准学", ("epoch", "step", "batch", "iter", "loss", "acc", "lr"), strict=True)
-)
+_ENGLISH = {"轮": "epoch", "步": "step", "批": "batch", "迭": "iter", "损": "loss", "准": "acc"}
+_ENGLISH |= {"学": "lr", "验": "val", "测": "test", "评": "eval"}
 
 
 MAX_WORDS = 20

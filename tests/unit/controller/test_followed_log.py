@@ -51,6 +51,12 @@ def test_lines_that_were_read_before_are_not_read_again(followed):
     assert progress.last_step_time == NOW + timedelta(seconds=40)
 
 
+def test_a_total_that_the_last_leader_has_seen_is_still_known():
+    read = Follower(1, 1, 400, 1000).see(log_of(b"global_step: 500"))
+    assert (read.total, read.percent) == (1000, 50)
+    assert Follower(2, 1, 400, 1000).see(log_of(b"global_step: 500")).total is None
+
+
 def test_what_scrolled_out_of_the_window_is_still_known(followed):
     followed.see(log_of(b"Saving model checkpoint to out/checkpoint-500", *steps(499)))
     progress = followed.see(log_of(*steps(501), first=3))

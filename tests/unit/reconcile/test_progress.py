@@ -1,13 +1,17 @@
 """What the lines of a log say of the training: the tools' formats, and what a tenant may write."""
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from re import _parser  # type: ignore[attr-defined]
 from string import ascii_letters
+from typing import Any
 
 import pytest
 
-from reconcile.words import progress
+from reconcile.words import progress, step_patterns
 from reconcile.words.progress import (
+    MAX_CHARACTERS,
     MAX_LINE_CHARACTERS,
     MAX_LINES,
     Checkpoint,
@@ -17,6 +21,7 @@ from reconcile.words.progress import (
     read_lines,
 )
 from reconcile.words.step_patterns import STEP_PATTERNS
+from tests.unit.reconcile.test_log_forms import FORMS
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 BAR = "|███████      | "
@@ -90,9 +95,9 @@ FORMATS: dict[str, tuple[str, int | None, int | None, str | None, str | None]] =
     "iter-equals": ("iter=10 loss=0.3", 10, None, "0.3", None),
     "json": ('{"step": 10, "loss": 0.3}', 10, None, "0.3", None),
     "images": ("step 10/100 loss 0.3 268 images/s", 10, 100, "0.3", "268"),
-    "pytorch-example": ("Train Epoch: 2 [10/100 (10%)]\tLoss: 0.3", 10, None, "0.3", None),
+    "pytorch-example": ("Train Epoch: 2 [10/100 (10%)]\tLoss: 0.3", None, None, "0.3", None),
     "imagenet": ("Epoch: [2][10/100]\tTime 0.1 (0.2)\tLoss 0.3 (0.4)", 10, None, "0.3", None),
-    "gan": ("[2/5][10/100] Loss: 0.3", 110, 500, "0.3", None),
+    "gan": ("[2/5][10/100] Loss: 0.3", 10, None, "0.3", None),
     "tutorial": ("[2,    10] loss: 0.300", 10, None, "0.3", None),
     "megatron": (
         " iteration       10/     100 | consumed samples: 160 | lm loss: 3.0E-01 |",
@@ -160,7 +165,8 @@ def test_a_format_is_read(text, step, total, loss, rate):
 
 
 def test_each_pattern_is_the_first_for_some_format():
-    lines = [line for text, *_ in FORMATS.values() for line in text.split("\n")]
+    texts = [each[0] for each in FORMATS.values()] + [each[0] for each in FORMS.values()]
+    lines = [line for text in texts for line in text.split("\n")]
     first = {
         next((tool for tool, p in STEP_PATTERNS.items() if p.search(line.lower())), "")
         for line in lines
@@ -366,7 +372,42 @@ def test_hostile_text_gives_the_patterns_no_more_than_was_read(monkeypatch, piec
     texts = ["".join(pieces[50 * i :])[:MAX_LINE_CHARACTERS] for i in range(MAX_LINES)]
     read_progress([Line(START, text) for text in texts])
     assert len(given) <= MAX_LINES
-    assert sum(given) <= MAX_LINES * MAX_LINE_CHARACTERS
+    words = len(given) * step_patterns.MAX_WORDS * len(" epoch ")
+    assert sum(given) <= MAX_CHARACTERS + words
+
+
+def test_no_expression_has_a_repeat_without_a_bound():
+    """So the work for a line grows with its length, not with its square."""
+    values = [value for each in vars(step_patterns).values() for value in all_of(each)]
+    expressions = [getattr(value, "expression", value) for value in values]
+    patterns = [each.pattern for each in expressions if isinstance(each, re.Pattern)]
+    assert len(patterns) > len(STEP_PATTERNS)
+    for pattern in patterns:
+        assert _parser.parse(pattern).getwidth()[1] < 2000, pattern
+
+
+def all_of(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [*value.values()]
+    return [*value] if isinstance(value, tuple) and not hasattr(value, "search") else [value]
+
+
+@pytest.mark.parametrize(
+    ("text", "step", "loss"),
+    [
+        (f"step 7/9 {'a=1, ' * 800}loss=0.25", 7, "0.25"),
+        (f"step 7/9 {'a=1, ' * 2000}loss=0.25", 7, "0.25"),
+        (f"{'a=1, ' * 408}step 1234567 {'a=1, ' * 2000}loss=0.25", None, "0.25"),
+        (f"{'a=1, ' * 1000}tokens_of_a_step: 7{' ' * 2030}loss=0.25", None, "0.25"),
+        ('{"step":7,' + '"a":1,' * 2000 + '"loss":0.25}', 7, "0.25"),
+    ],
+    ids=["4 KiB", "both ends", "a cut number", "a cut name", "without spaces"],
+)
+def test_a_long_line_is_read_at_both_ends(text, step, loss):
+    (line,) = read_lines(f"2026-01-02T03:04:05Z {text}\n".encode())
+    assert len(line.text) <= MAX_LINE_CHARACTERS
+    progress = read_progress([line])
+    assert (progress.step, dict(progress.metrics).get("loss")) == (step, loss)
 
 
 @pytest.mark.parametrize("year", ["0001", "9999"])

@@ -1,0 +1,88 @@
+"""Reads the numbers that a line of a training's log shows: its loss, other metrics and its rate."""
+
+import math
+import re
+from collections.abc import Iterable
+
+from api.training import MAX_METRICS
+from reconcile.words import step_patterns as tools
+
+Metrics = tuple[tuple[str, str], ...]
+_COUNTS = re.compile(
+    r"(?:\w{1,40}_)?(?:steps?|iters?|iterations?|batch|epochs?|total|(?:batch|epoch)_id)"
+    r"|eta|it|progress|quiet|rank|checkpoint|samples_per_second",
+    re.IGNORECASE,
+)
+"""Names that are no metrics: names of counts, and names with a meaning of their own."""
+_LOSS, _MEAN_LOSS, _COST, _SOME_LOSS = range(4)
+"""What can be the training's loss, the surest first. If only parts of a loss are there, none is."""
+_NOT_LOSS = re.compile(
+    r"val|valid|validation|eval|evaluation|test|dev|cv|scale|scaling|scaler|weight|ratio|norm|lr"
+)
+_WHOLE = re.compile(
+    r"train|training|avg|average|mean|total|cur|current|running|batch|step|iter|epoch|info|sec"
+)
+"""Words beside `loss` that do not make it a part: `train_loss`, `avg loss`, `INFO loss`."""
+_WORD_BEFORE = re.compile(r"([a-z]+) {1,3}$")
+_SECONDS = re.compile(r" ?(?:[mu]?s|secs?|seconds?|min)\b")
+
+
+def read_metrics(text: str, has_step: bool) -> Metrics:
+    """The numbers of a line, the loss first and called so, whatever the tool calls it.
+
+    A line without a step that has no loss of the training has none.
+    """
+    pairs: list[tuple[str, str]] = []
+    losses: list[tuple[int, str]] = []
+    for match in tools.METRIC.finditer(text):
+        name, value = match[1] or match[2], match[3]
+        lowered = name.lower()
+        if lowered != "loss":
+            pairs.append((name, value))
+        if "loss" in lowered or "cost" in lowered:
+            rank = _loss_rank(lowered, text[max(0, match.start() - 24) : match.start()].lower())
+            if rank is not None and not (rank == _COST and _SECONDS.match(text, match.end())):
+                losses.append((rank, value))
+    rank, loss = min(losses, key=lambda each: each[0], default=(_SOME_LOSS, ""))
+    if loss and (rank < _SOME_LOSS or len(losses) == 1):
+        return shown_metrics([("loss", loss), *pairs])
+    return shown_metrics(pairs) if has_step else ()
+
+
+def shown_metrics(pairs: Iterable[tuple[str, str]]) -> Metrics:
+    """The first eight of these names and values that can be shown."""
+    shown: dict[str, str] = {}
+    for name, value in pairs:
+        if not _COUNTS.fullmatch(name) and (number := shown_number(value)):
+            shown.setdefault(name, number)
+            if len(shown) == MAX_METRICS:
+                break
+    return tuple(shown.items())
+
+
+def read_rate(text: str) -> str | None:
+    """The samples per second that a line reports, if it does."""
+    lowered = text.lower()
+    if not any(word in lowered for word in tools.RATE_WORDS):
+        return None
+    match = tools.RATE.search(lowered)
+    return shown_number(match[match.lastgroup or 0]) if match else None
+
+
+def shown_number(text: str) -> str | None:
+    """The number in six digits. NaN is kept, because users want to see it; 1e400 is unknown."""
+    if not re.fullmatch(tools.NUMBER, text, re.IGNORECASE | re.ASCII):  # else ınf is a number
+        return None
+    number = float(text.replace(",", ""))
+    return None if math.isinf(number) and "inf" not in text.lower() else f"{number:.6g}"
+
+
+def _loss_rank(name: str, before: str) -> int | None:
+    """How sure it is that this number is the training's loss; None if it is not."""
+    words = {*re.split(r"[_/-]", name), *_WORD_BEFORE.findall(before)}
+    if any(map(_NOT_LOSS.fullmatch, words)):
+        return None
+    if "loss" not in words:
+        return _COST if "cost" in words and words <= {"cost", "train", "avg", "mean"} else None
+    others = words - {"loss"}
+    return (_MEAN_LOSS if all(map(_WHOLE.fullmatch, others)) else _SOME_LOSS) if others else _LOSS
