@@ -83,6 +83,6 @@ def _loss_rank(name: str, before: str) -> int | None:
     if any(map(_NOT_LOSS.fullmatch, words)):
         return None
     if "loss" not in words:
-        return _COST if "cost" in words and words <= {"cost", "train", "avg", "mean"} else None
+        return _COST if "cost" in words and words <= {"cost", "train", "avg", "average"} else None
     others = words - {"loss"}
     return (_MEAN_LOSS if all(map(_WHOLE.fullmatch, others)) else _SOME_LOSS) if others else _LOSS

@@ -56,7 +56,7 @@ _UNIT = r"(?:it|steps?|iter|batch(?:es)?|ba|updates?)\b"
 _BAR = (
     r"%\|[^|]{0,300}\| {0,8}<step>/<total> \["
     rf"(?![^\],]{{1,30}}, {{0,4}}[\d.?]{{1,12}}+"
-    rf"(?:s/(?!{_UNIT})|[kmg]?+(?!s/|{_UNIT})[a-z]{{1,12}}/s))"
+    rf"(?:s/(?!{_UNIT})| ?+[kmg]?+(?!s/|{_UNIT})[a-z]{{1,12}}/s))"
 )
 """A bar of tqdm, unless its rate says that it counts samples, bytes, files or epochs."""
 _SAMPLES_OF = r" {0,2}\( {0,3}\d{1,3}(?:\.\d{1,2})?%"
@@ -67,8 +67,8 @@ STEP_PATTERNS = {
         "[train]", r"\[train\] epoch[:=] ?<epoch>(?:/<epochs>)?, iter[:=] ?<step>/<total>"
     ),
     "PaddleOCR, Trainer, PaddleNLP": _pattern(
-        "global step_idx num_updates",
-        rf"\b(?:global[_ ]step|step_idx|num_updates){_IS}<step>{_OF}",
+        "global step_idx num_updates current_steps",
+        rf"\b(?:global[_ ]step(?:/max_steps)?|step_idx|num_updates|current_steps){_IS}<step>{_OF}",
     ),
     "tqdm of an epoch": _pattern("epoch", _EPOCH + r"\]?:? {0,4}\d{1,3}" + _BAR, True, needs="%|"),
     "tqdm after a fraction": _pattern(
@@ -96,10 +96,12 @@ STEP_PATTERNS = {
         + rf"<step>{_OF}",
         True,
     ),
-    "two fractions": _pattern("[", r"\[<epoch>/\d{1,9}\] ?\[<step>/<total>\]", True),
+    "two fractions": _pattern(
+        "[", r"\[ {0,8}<epoch>/\d{1,9} ?\] {0,2}\[ {0,8}<step>/<total> ?\]", True
+    ),
     "step": _pattern(
         "step iter it: it=",
-        rf"{_NAME}(?:step|iter|iteration|it(?=[:=]))(?:_?(?:id|idx|num))?"
+        rf"{_NAME}(?<!warmup )(?:step|iter|iteration|it(?=[:=]))(?:_?(?:id|idx|num))?"
         rf"(?:s(?=[ :=\[]{{1,8}}\d{{1,12}} ?/)|\(train\))?{_IS}<step>{_OF}",
     ),
     "epoch and batch": _pattern(
@@ -111,7 +113,7 @@ STEP_PATTERNS = {
     "counted steps": _pattern("", r"[^\d/]{0,40}<step>/<total> {1,3}(?:step|iter|iteration)s?\b"),
     "steps and a loss": _pattern(
         "step iter batch",
-        rf"(?<!\w)(?<!\w )(?<!\w[-/])(?:steps|iters|iterations|batch){_IS}<step>",
+        rf"(?<!\w)(?<!\w )(?<!\w[-/])(?:steps|iters|iterations|batch(?:_id)?){_IS}<step>",
         True,
         needs="loss",
     ),
@@ -173,12 +175,13 @@ ASIDE = (
     ),
     _pattern(
         "sav best resum restor",
-        r"\b(?:sav(?:e|ed|ing)|best|resum(?:e|ed|ing)|restor(?:e|ed|ing))\b.{0,60}\b(?:step|iter|epoch)",
+        r"\b(?:sav(?:e|ed|ing)|best(?! ?[:=])|resum(?:e|ed|ing)|restor(?:e|ed|ing))\b"
+        r".{0,60}\b(?:step|iter|epoch)",
     ),
     _pattern("", r" {0,8}epochs?:? {1,4}(?:\d{1,3}%\||━)"),
     _pattern(
         "",
-        r" {0,8}(?:map|filter|(?:down)?loading|tokenizing|generating|extracting)\b"
+        r" {0,8}(?:map|filter|(?!(?:pre)?train|fine|tun|learn|work|run)[a-z]{2,20}ing)\b"
         r"[^|]{0,80}(?:\d%\||━)",
     ),
     _pattern(".", r"\.(?:safetensors|pdparams|json|txt|model|zip|gz|tgz|tar): {1,4}\d{1,3}%\|"),

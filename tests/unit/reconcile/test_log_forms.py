@@ -470,6 +470,41 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
         '{"ts": "2026-01-02T03:04:05Z", "step": 340, "total_steps": 1000, "train/loss": 0.3125}',
         {"step": 340, "total": 1000, "loss": "0.3125"},
     ),
+    "two fractions": (
+        "Train: [ 3/20][ 34/400] Loss 0.31",
+        {"step": 34, "epoch": "3", "loss": "0.31"},
+    ),
+    "word2vec of 2019": ("Step 340: Average Cost 5.1", {"step": 340, "loss": "5.1"}),
+    "words of 2019": (
+        "[train] batch_id = 340, loss = 0.31, P: 0.9, R: 0.9, F1: 0.9, elapsed time 0.3",
+        {"step": 340, "loss": "0.31"},
+    ),
+    "a cost in seconds": ("step 340 train_loss: 0.31, cost: 0.5 s", {"step": 340, "loss": "0.31"}),
+    "a cost in seconds alone": ("step 340, cost: 0.5 s", {"step": 340}),
+    "LLaMA-Factory": (
+        '{"current_steps": 340, "total_steps": 1000, "loss": 0.31, "lr": 1e-4, "epoch": 1.2}',
+        {"step": 340, "total": 1000, "loss": "0.31"},
+    ),
+    "ms-swift": (
+        "{'loss': 0.31, 'epoch': 0.1, 'global_step/max_steps': '340/1000', 'percentage': '34.00%'}",
+        {"step": 340, "total": 1000, "loss": "0.31"},
+    ),
+    "Caffe": (
+        "I0102 03:04:05.678 1234 solver.cpp:239] Iteration 340 (12.3 iter/s, 8.1s/100 iters), "
+        "loss = 0.3125",
+        {"step": 340, "loss": "0.3125"},
+    ),
+    "Flair": (
+        "2026-01-02 03:04:05,678 epoch 3 - iter 34/340 - loss 0.31 - time (sec): 5.23 - "
+        "samples/sec: 321.5 - lr: 0.1",
+        {"step": 34, "epoch": "3", "loss": "0.31", "rate": "321.5"},
+    ),
+    "tqdm of a data set": (
+        f"100%{BAR} 60000/60000 [00:01<00:00, 51234.1 examples/s]",
+        {},
+    ),
+    "tqdm of files": (f"Fetching 3 files: 34%{BAR} 1/3 [00:01<00:02, 1.2s/it]", {}),
+    "a warm-up": ("warmup step 3/100", {}),
     "a tutorial": (
         "Epoch [3/20], Step [34/400], Loss: 0.3125",
         {"step": 834, "total": 8000, "epoch": "3/20", "loss": "0.3125"},
