@@ -23,6 +23,8 @@ from pdj.text.terminal import plain
 
 MAX_NAME_BYTES = 4 * KIB
 """Of a name that is too long for a header: Linux allows no longer paths."""
+MAX_NAMES = 8 << 20
+"""Limit of the characters in all names and targets of links: each can take four bytes."""
 MAX_FOLDERS = 5 * MAX_FILES
 NAMES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 KINDS = (tarfile.REGTYPE, tarfile.SYMTYPE, *NAMES)
@@ -111,19 +113,23 @@ def _members(config_map: Raw, files: dict[str, bytes]) -> list[tarfile.TarInfo]:
     bytes can unpack to a million files or folders, to gigabytes, or to a name of megabytes.
     """
     members: list[tarfile.TarInfo] = []
-    folders: set[str] = set()
-    size = 0
+    folders: set[int] = set()  # hashes, as a name of many folders is as many long paths
+    size = named = 0
     try:
         packed = io.BytesIO(files[ARCHIVE])
         with tarfile.open(fileobj=packed, mode="r:gz", tarinfo=_Entry) as archive:
             for member in archive:
                 members.append(member)
                 size += member.size
+                named += len(member.name) + len(member.linkname)
                 if len(members) > MAX_FILES:
                     raise tarfile.TarError(f"it has more than {MAX_FILES} files")
                 if size > MAX_BYTES:
                     raise tarfile.TarError(f"it unpacks to more than {MAX_BYTES >> 20} MiB")
-                folders.update(accumulate(member.name.split("/")[:-1], "{}/{}".format))
+                if named > MAX_NAMES:
+                    raise tarfile.TarError("its names are too long")
+                above = accumulate(member.name.split("/")[:-1], "{}/{}".format)
+                folders.update(map(hash, above))
                 if len(folders) > MAX_FOLDERS or member.name.count("/") > MAX_DEPTH:
                     raise tarfile.TarError("it has too many folders")
     except Exception as error:

@@ -203,6 +203,13 @@ LARGE = {
     "long names": lambda: b"".join(
         long_named(f"{at:04}/" + "/".join(["x" * 40] * 90)) for at in range(400)
     ),
+    "long names of folders, of wide characters": lambda: b"".join(
+        long_named(f"{at:04}😀{'x' * 3700}/" + "x/" * 98 + "x") for at in range(500)
+    ),
+    "long links of wide characters": lambda: b"".join(
+        entry(f"{at:05}😀{'x' * 4080}", tarfile.SYMTYPE, linkname="😀" + "x" * 4080)
+        for at in range(9990)
+    ),
 }
 
 
