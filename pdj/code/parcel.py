@@ -84,10 +84,15 @@ class Parcel:
         real = Path(os.path.realpath(file))
         above = map(os.path.realpath, Path(os.path.normpath(file.absolute())).parents)
         inside = str(real.relative_to(root)) if root in real.parents else ""
-        if not inside and str(root) in above:
-            raise Problem(f"{file} is a link out of the folder")
+        is_link_out = real.is_file() and not real.is_relative_to(os.path.realpath(file.parent))
+        if not inside and (str(root) in above or is_link_out):
+            raise Problem(f"{file} is a link out of the folder; name the file itself")
         try:
-            content = read(root, MAX_BYTES, inside) if inside else file.read_bytes()
+            if inside:
+                content = read(root, MAX_BYTES, inside)
+            else:
+                with file.open("rb") as given:  # perhaps a pipe
+                    content = given.read((MAX_KIB + 1) * KIB)
         except OSError as error:
             text = f"cannot read {file}: {error.strerror}"
             raise Usage(text, "", "packages are a list, requirements=[...]") from error

@@ -125,3 +125,37 @@ def test_requirements_are_no_way_out_of_the_folder(tmp_path):
         bundle = Parcel(folder, file).pack()
         assert bundle is not None
         assert bundle.requirements == content
+
+
+@pytest.mark.parametrize("target", ["../mine", "conf/../../mine", "/etc/passwd"])
+def test_a_link_beside_the_folder_is_no_way_out_either(target, tmp_path, monkeypatch):
+    """Whoever made the folder has perhaps made what lies around it, too."""
+    folder = write(tmp_path / "theirs", "code/train.py", "conf/r.txt")
+    write(tmp_path, "mine")
+    link = folder / "requirements.txt"
+    link.symlink_to(target)
+    monkeypatch.chdir(folder)
+    for file in (link, Path("requirements.txt"), Path("code/../requirements.txt")):
+        with pytest.raises(Problem, match="is a link out of the folder"):
+            Parcel(Path("code"), file).pack()
+    link.unlink()
+    for name in ("conf/r.txt", "code/train.py"):
+        link.symlink_to(name)
+        bundle = Parcel(Path("code"), link).pack()
+        assert bundle is not None
+        assert bundle.requirements == name.encode()
+        link.unlink()
+
+
+def test_requirements_come_from_a_pipe_or_are_no_longer_than_they_may_be(tmp_path):
+    folder = write(tmp_path / "in", "train.py")
+    ours, theirs = os.pipe()
+    with os.fdopen(ours), os.fdopen(theirs, "w") as pipe:
+        pipe.write("a==1")
+        pipe.close()
+        bundle = Parcel(folder, Path(f"/dev/fd/{ours}")).pack()
+    assert bundle is not None
+    assert bundle.requirements == b"a==1"
+    (tmp_path / "zeros").symlink_to("/dev/zero")
+    with pytest.raises(Problem, match="too large with the requirements"):
+        Parcel(folder, tmp_path / "zeros").pack()
