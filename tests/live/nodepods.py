@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from kube.errors import ApiError
+from kube.errors import ApiError, NotFound
 from localcluster import Cluster
 from localcluster.machine import clock
 from tests.e2e.images import PYTHON
@@ -127,7 +127,8 @@ class Pods:
 
     def delete_all(self) -> None:
         for pod in self.all():
-            self.delete(pod["metadata"]["name"])
+            with contextlib.suppress(NotFound):  # the node has ended it meanwhile
+                self.delete(pod["metadata"]["name"])
         assert clock.wait_until(lambda: not self.all(), patience.SECONDS)
 
 
