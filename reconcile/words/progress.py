@@ -10,7 +10,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import cache
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from api.training import MAX_PATH
 from reconcile.words import step_patterns as tools
+from reconcile.words.forms import Form, form_of
 from reconcile.words.launcher_log import clean, is_forming
 from reconcile.words.metrics import read_metrics, read_rate, shown_metrics, shown_number
 
@@ -173,7 +174,7 @@ class ProgressReader:
         """The last line with a step, and where it has its share and its estimate of the end."""
         self._samples: int | None = None
         self._has_heads = False
-        """Epochs have heads, `Epoch 2/5`: the steps below them start again in each epoch."""
+        """Epochs have heads, `Epoch 2/5`, or the training: other totals are those of an epoch."""
         self._is_from_zero = False
         """Epochs are counted from 0, so nobody knows whether `3/5` is the third or the fourth."""
         self._texts: list[tuple[str, bool]] = []
@@ -182,12 +183,12 @@ class ProgressReader:
     def read(self, lines: Iterable[Line]) -> Progress:
         """The progress after these lines, which must follow those that were read before."""
         last = self.progress.last_output_time
-        form_of = cache(_form_of)  # most lines of a log have one form
+        cached = cache(form_of)  # most lines of a log have one form
         texts = (
             (line.time, text) for line in list(lines)[-MAX_LINES:] for text in clean(line.text)
         )
         for time, text in _last(list(texts)):
-            self._read_text(time, text, form_of)
+            self._read_text(time, text, cached)
             last = time
         # Only the latest numbers are searched for: the search takes most of the time.
         shown = self._texts[: -NUMBER_LINES - 1 : -1]
@@ -220,7 +221,7 @@ class ProgressReader:
         times = (progress.last_step_time, saved.time if saved else None)
         return None if any(time and time > formed for time in times) else formed
 
-    def _read_text(self, time: datetime, text: str, form_of: Callable[[str], "_Form"]) -> None:
+    def _read_text(self, time: datetime, text: str, form_of: Callable[[str], Form]) -> None:
         if mark := tools.MARK.search(text):
             values = dict(tools.MARKED_VALUE.findall(text[mark.end() :]))
             self.marked_progress = _after_mark(self.marked_progress or Progress(), time, values)
@@ -243,16 +244,21 @@ class ProgressReader:
                 if form.has_numbers:
                     self._texts.append((shown, has_step))
 
-    def _read_counts(self, time: datetime, counts: dict[str, Any], is_per_epoch: bool) -> None:
+    def _read_counts(
+        self, time: datetime, counts: dict[str, Any], is_per_epoch: bool | None
+    ) -> None:
         step, total = counts.pop("step", None), counts.pop("total", None)
         if "samples" in counts and (samples := counts.pop("samples")) != self._samples:
             self._samples, counts["last_step_time"] = samples, time
         before = self.progress = self.progress._replace(**counts)
         self._is_from_zero |= before.epoch == 0
         if step is None:  # the head of the training or of an epoch, or nothing
-            self._total, self._has_heads = total or self._total, self._has_heads or is_per_epoch
+            self._total = total or self._total
+            self._has_heads |= bool(is_per_epoch or total)
             return
-        if not is_per_epoch and not (self._has_heads and total):
+        if is_per_epoch is None:
+            is_per_epoch = self._has_heads and total not in (None, self._total)
+        if not is_per_epoch:
             total = total or self._total
         elif total is not None:
             epoch, epochs = before.epoch or 0, before.epochs or 0
@@ -264,60 +270,6 @@ class ProgressReader:
         if self._saving and step > self._saving.step:
             after, self._saving = after._replace(checkpoint=self._saving), None
         self.progress = after
-
-
-@dataclass(frozen=True)
-class _Form:
-    """What a tool's line says, and where. Lines that differ only in digits have the same form.
-
-    `counts`: the place of each count in the line. `own`: that of its share of the training and of
-    its estimate of the end. `has_numbers`: the line is searched for metrics.
-    """
-
-    is_evaluating: bool | None
-    counts: Mapping[str, slice]
-    is_per_epoch: bool = False
-    own: Mapping[str, slice] = field(default_factory=dict)
-    has_numbers: bool = True
-
-
-def _form_of(line: str) -> _Form:
-    """The form of this line, which must be in lower case."""
-    head = tools.EPOCH.search(line)
-    is_outside = head or tools.EVALUATION_ENDS.search(line)
-    is_evaluating = bool(tools.EVALUATION_BEGINS.search(line)) or (False if is_outside else None)
-    is_aside = any(aside.search(line) for aside in tools.ASIDE)
-    for pattern in tools.STEP_PATTERNS.values():
-        if match := pattern.search(line):
-            if is_aside:
-                return _Form(is_evaluating, {}, has_numbers=False)
-            counts, is_per_epoch = _places(match), pattern.is_per_epoch
-            if "epoch" not in counts and (elsewhere := tools.SOME_EPOCH.search(line)):
-                counts |= _places(elsewhere)
-                is_per_epoch |= "epochs" in counts and "global" not in match[0]
-                if elsewhere.start() > match.start() and is_per_epoch:
-                    counts.pop("total", None)  # perhaps the total of all epochs, perhaps of one
-            if "total" not in counts and (of_all := tools.TOTAL.search(line)):
-                counts, is_per_epoch = counts | _places(of_all), False
-            own, eta = _places(tools.SHARE.search(line)), tools.ETA.search(line)
-            if eta and not (is_per_epoch and _is_near(match, eta)):
-                own |= _places(eta)
-            return _Form(is_evaluating, counts, is_per_epoch, own)
-    has_loss = tools.LOSS.search(line) is not None and not is_aside
-    counts = _places(head or tools.SAMPLES.search(line) or tools.HEAD.search(line))
-    is_head = "epochs" in counts and not has_loss
-    return _Form(is_evaluating, counts, is_head, has_numbers=has_loss)
-
-
-def _is_near(step: re.Match[str], eta: re.Match[str]) -> bool:
-    """Whether the time to the end follows a bar, or at once a fraction: then it is that one's."""
-    between = step.string[step.end() : eta.start()]
-    return step[0].endswith(("]", "━", " ")) or not between.strip("]) ,:|-")
-
-
-def _places(match: re.Match[str] | None) -> dict[str, slice]:
-    groups = match.groupdict().items() if match else ()
-    return {name: slice(*match.span(name)) for name, value in groups if match and value}
 
 
 def _with_known(progress: Progress, **values: Any) -> Progress:

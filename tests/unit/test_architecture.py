@@ -99,7 +99,15 @@ CROWDED = {"pdj.commands"}
 """A module for each command: a list of them is no harder to read when it is long."""
 CLOCKS = {"kube": {"clock.py"}, "localcluster": {"clock.py"}}
 CLOCK_CALLS = {("time", "sleep"), ("time", "time"), ("datetime", "now"), ("datetime", "utcnow")}
-LOGS = {"alone.py", "cause.py", "fault.py", "launcher_log.py", "metrics.py", "progress.py"}
+LOGS = {
+    "alone.py",
+    "cause.py",
+    "fault.py",
+    "forms.py",
+    "launcher_log.py",
+    "metrics.py",
+    "progress.py",
+}
 """They read what programs have logged."""
 SENTENCES = {"message", "cause", "written", "sentence", "first", "text"}
 """What a text for people is called here."""

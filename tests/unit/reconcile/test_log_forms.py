@@ -409,6 +409,10 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
         f" 34%{BAR} 340/1000 [01:11<02:18,  4.77it/s]\n{{'loss': nan, 'epoch': 2.67}}",
         {"step": 340, "total": 1000, "loss": "nan"},
     ),
+    "Hugging Face's scripts of 2019": (
+        f"  Total optimization steps = 1,000\nIteration:  34%{BAR} 34/100 [01:11<02:18, 4.77it/s]",
+        {"step": 34},
+    ),
     "Hugging Face's trainer evaluates": ("{'eval_loss': 0.3125, 'eval_runtime': 1.2}", {}),
     "DeepSpeed": (
         "[2026-01-02 03:04:05,678] [INFO] [logging.py:96:log_dist] [Rank 0] step=340, skipped=0, "
@@ -520,6 +524,10 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "a step, then its epoch": (
         "step 340/1000 epoch 3/20 loss 0.3125",
         {"step": 340, "epoch": "3/20", "loss": "0.3125"},
+    ),
+    "below an epoch's head, of the training": (
+        "Epoch 3/20\nstep 340, total_steps: 1000, loss 0.3",
+        {"step": 340, "total": 1000, "epoch": "3/20", "loss": "0.3"},
     ),
     "below an epoch's head": (
         f"Epoch 3/20\n{'-' * 10}\n 34%{BAR} 34/100 [01:11<02:18,  4.77it/s]",

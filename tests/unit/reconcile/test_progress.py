@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reconcile.words import progress, step_patterns
+from reconcile.words import forms, progress, step_patterns
 from reconcile.words.progress import (
     MAX_CHARACTERS,
     MAX_LINE_CHARACTERS,
@@ -361,13 +361,13 @@ HOSTILE = {
 def test_hostile_text_gives_the_patterns_no_more_than_was_read(monkeypatch, piece):
     """Words that grow as they are translated, and lines that quote many."""
     given: list[int] = []
-    form_of = progress._form_of
+    form_of = forms.form_of
 
-    def count(line: str) -> progress._Form:
+    def count(line: str) -> forms.Form:
         given.append(len(line))
         return form_of(line)
 
-    monkeypatch.setattr(progress, "_form_of", count)
+    monkeypatch.setattr(progress, "form_of", count)
     pieces = [f"{piece}{ascii_letters[i % 52]}{ascii_letters[i // 52 % 52]}" for i in range(2000)]
     texts = ["".join(pieces[50 * i :])[:MAX_LINE_CHARACTERS] for i in range(MAX_LINES)]
     read_progress([Line(START, text) for text in texts])

@@ -1,0 +1,66 @@
+"""Finds the form of a line of a training's log: where its counts are, and what they count."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reconcile.words import step_patterns as tools
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a tool's line says, and where. Lines that differ only in digits have the same form.
+
+    `counts`: the place of each count in the line. `is_per_epoch`: whether steps start again in each
+    epoch; None if nobody knows. `own`: the places of the line's share of the training and of its
+    estimate of the end. `has_numbers`: the line is searched for metrics.
+    """
+
+    is_evaluating: bool | None
+    counts: Mapping[str, slice]
+    is_per_epoch: bool | None = None
+    own: Mapping[str, slice] = field(default_factory=dict)
+    has_numbers: bool = True
+
+
+def form_of(line: str) -> Form:
+    """The form of this line, which must be in lower case."""
+    head = tools.EPOCH.search(line)
+    is_outside = head or tools.EVALUATION_ENDS.search(line)
+    is_evaluating = bool(tools.EVALUATION_BEGINS.search(line)) or (False if is_outside else None)
+    is_aside = any(aside.search(line) for aside in tools.ASIDE)
+    for pattern in tools.STEP_PATTERNS.values():
+        if match := pattern.search(line):
+            if is_aside:
+                return Form(is_evaluating, {}, has_numbers=False)
+            counts = _places(match)
+            is_per_epoch: bool | None = pattern.is_per_epoch or (
+                False if "global" in match[0] else None
+            )
+            if "epoch" not in counts and (elsewhere := tools.SOME_EPOCH.search(line)):
+                counts |= _places(elsewhere)
+                if "epochs" in counts and is_per_epoch is None:
+                    is_per_epoch = True
+                if elsewhere.start() > match.start() and is_per_epoch:
+                    counts.pop("total", None)  # perhaps the total of all epochs, perhaps of one
+            if "total" not in counts and (of_all := tools.TOTAL.search(line)):
+                counts, is_per_epoch = counts | _places(of_all), False
+            own, eta = _places(tools.SHARE.search(line)), tools.ETA.search(line)
+            if eta and not (is_per_epoch and _is_near(match, eta)):
+                own |= _places(eta)
+            return Form(is_evaluating, counts, is_per_epoch, own)
+    has_loss = tools.LOSS.search(line) is not None and not is_aside
+    counts = _places(head or tools.SAMPLES.search(line) or tools.HEAD.search(line))
+    is_head = "epochs" in counts and not has_loss
+    return Form(is_evaluating, counts, is_head, has_numbers=has_loss)
+
+
+def _is_near(step: re.Match[str], eta: re.Match[str]) -> bool:
+    """Whether the time to the end follows a bar, or at once a fraction: then it is that one's."""
+    between = step.string[step.end() : eta.start()]
+    return step[0].endswith(("]", "━", " ")) or not between.strip("]) ,:|-")
+
+
+def _places(match: re.Match[str] | None) -> dict[str, slice]:
+    groups = match.groupdict().items() if match else ()
+    return {name: slice(*match.span(name)) for name, value in groups if match and value}
