@@ -23,6 +23,8 @@ from pdj.text.terminal import plain
 
 MAX_NAME_BYTES = 4 * KIB
 """Of a name that is too long for a header: Linux allows no longer paths."""
+MAX_HEADER_BYTES = 2 * (tarfile.BLOCKSIZE + MAX_NAME_BYTES) + tarfile.BLOCKSIZE
+"""For a name, a link's target and their file: a name of a name of a name would have no end."""
 MAX_NAMES = 8 << 20
 """Limit of the characters in all names and targets of links: each can take four bytes."""
 MAX_FOLDERS = 5 * MAX_FILES
@@ -126,7 +128,8 @@ def _members(config_map: Raw, files: dict[str, bytes]) -> list[tarfile.TarInfo]:
                     raise tarfile.TarError(f"it has more than {MAX_FILES} files")
                 if size > MAX_BYTES:
                     raise tarfile.TarError(f"it unpacks to more than {MAX_BYTES >> 20} MiB")
-                if named > MAX_NAMES:
+                is_long = member.offset_data - member.offset > MAX_HEADER_BYTES
+                if is_long or named > MAX_NAMES:
                     raise tarfile.TarError("its names are too long")
                 above = accumulate(member.name.split("/")[:-1], "{}/{}".format)
                 folders.update(map(hash, above))

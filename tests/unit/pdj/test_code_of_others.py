@@ -98,6 +98,7 @@ PLAIN: dict[str, Callable[[], bytes]] = {
     "one in many folders": lambda: long_named("d/" * (MAX_DEPTH + 1) + "x"),
     "names of 4,097 bytes": lambda: long_named("x" * 4097),
     "a name of a name": lambda: entry("", tarfile.GNUTYPE_LONGNAME, b"a\0") * 3000 + entry("x"),
+    "names of names": lambda: entry("", tarfile.GNUTYPE_LONGNAME, b"a\0") * 20 + entry("x"),
 }
 EXTRACTED = {
     "a link out": lambda: entry("l", tarfile.SYMTYPE, linkname="../x"),
