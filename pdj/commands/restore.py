@@ -106,13 +106,16 @@ def _write_status(session: Session, made: Raw, status: Raw) -> None:
     """Give the job its status; then set its former `spec.suspend` and remove the annotation."""
     for left in reversed(range(ROUNDS)):
         now = get_job(session.client, namespace_of(made), name_of(made))
+        mark = (now["metadata"].get("annotations") or {}).get(ANNOTATION_RESTORING, "")
+        if not mark:
+            raise Problem(f"{name_of(made)} was changed while it was restored: look at it")
         try:
             session.client.replace(f"{_path(made)}/status", {**now, "status": status})
             break
         except Conflict:
             if not left:
                 raise
-    was = {"true": True, "false": False}.get(now["metadata"]["annotations"][ANNOTATION_RESTORING])
+    was = {"true": True, "false": False}.get(mark)
     own = {"annotations": {ANNOTATION_RESTORING: None}, "uid": uid_of(made)}
     session.client.merge_patch(_path(made), {"metadata": own, "spec": {"suspend": was}})
 

@@ -103,9 +103,9 @@ class Server(Cluster):
         return body
 
 
-def restored(file: Path, without_ended: bool) -> int:
+def restored(file: Path, without_ended: bool, said: io.StringIO | None = None) -> int:
     given = argparse.Namespace(file=str(file), namespace=None, without_ended=without_ended)
-    session = Session(given, Screen(io.StringIO()), Screen(io.StringIO()))
+    session = Session(given, Screen(said or io.StringIO()), Screen(io.StringIO()))
     session.__dict__["client"] = Server()
     try:
         return restore.run(session)
@@ -127,6 +127,23 @@ def test_every_odd_field_of_a_backup_is_a_line_or_restored(tmp_path, capsys):
                 lines = capsys.readouterr().err.splitlines()
                 assert len(lines) <= len(backup["items"]), path
                 assert bool(lines) == (code != 0), path
+
+
+def test_a_job_that_somebody_changes_meanwhile_is_one_line_and_the_next_is_restored(
+    tmp_path, monkeypatch, capsys
+):
+    class Changed(Server):
+        def get(self, path: str, *words: Any, **fields: Any) -> Raw:
+            found = super().get(path, *words, **fields)
+            return {**found, "metadata": {**found.get("metadata", {}), "annotations": None}}
+
+    monkeypatch.setitem(globals(), "Server", Changed)
+    (tmp_path / "backup.json").write_text(json.dumps(a_backup()))
+    said = io.StringIO()
+    assert restored(tmp_path / "backup.json", False, said) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "mine was changed while it was restored" in line
+    assert "default/other starts again" in said.getvalue()
 
 
 def test_a_backup_cut_off_at_any_byte_is_one_line(tmp_path, capsys):
