@@ -161,6 +161,7 @@ class Condition(StrEnum):
     FAILED = "Failed"  # True after the job has ended without success; says why; final
     ADOPTED = "Adopted"  # True while the job runs on pods that paddle-operator 0.3 has made
     TRAINING_STALLED = "TrainingStalled"  # True while a running job does not train; says since when
+    LOSS_NOT_FINITE = "LossNotFinite"  # True while the log's losses are nan or inf; says since when
     TRAINED_ALONE = "TrainedAlone"  # True if, in the latest attempt that ran, workers trained alone
     FINISHED = "Finished"  # True after the job has ended, with success or not; final
     RECONCILING = "Reconciling"  # True until the job runs or has ended; read by kstatus
@@ -222,6 +223,7 @@ class Reason(StrEnum):
     POD_FAILURE_POLICY = "PodFailurePolicy"
     DEADLINE_EXCEEDED = "DeadlineExceeded"
     STARTING_DEADLINE_EXCEEDED = "StartingDeadlineExceeded"
+    LOSS_NOT_FINITE = "LossNotFinite"
     IMAGE_ERROR = "ImageError"
     CONFIG_ERROR = "ConfigError"
     INVALID_SPEC = "InvalidSpec"
@@ -230,6 +232,7 @@ class Reason(StrEnum):
     NO_OUTPUT = "NoOutput"
     NO_NEW_STEP = "NoNewStep"
     TRAINS_AGAIN = "TrainsAgain"
+    LOSS_FINITE = "LossFinite"
     LOG_NOT_READ = "LogNotRead"
     OWNED_VARIABLE = "OwnedVariable"
     TRAINED_ALONE = "TrainedAlone"

@@ -11,6 +11,7 @@ from api.objects import Raw, parse_fields
 from api.training import (
     FIRST_STEP_FACTOR,
     STALL_SECONDS,
+    NotFiniteAction,
     Resume,
     StallAction,
     StallPolicy,
@@ -149,4 +150,5 @@ def parse_stall_policy(raw: Raw | None) -> StallPolicy | None:
         raw.get("firstStepSeconds") or FIRST_STEP_FACTOR * after,
         StallSign(raw.get("of") or StallSign.OUTPUT),
         StallAction(raw.get("action") or StallAction.EVENT),
+        NotFiniteAction(raw.get("notFinite") or NotFiniteAction.EVENT),
     )

@@ -47,8 +47,7 @@ UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)
 """The exceptions of `parse_status` for a status that no operator can have written."""
 _TELLING = (
     Condition.FAILED,
-    Condition.COMPLETED,
-    Condition.SUSPENDED,
+    *(Condition.SUSPENDED, Condition.LOSS_NOT_FINITE, Condition.COMPLETED),
     Condition.RESTARTING,
     Condition.PENDING,
     Condition.TRAINING_STALLED,

@@ -47,6 +47,13 @@ class StallAction(StrEnum):
     RESTART = "Restart"  # also a new attempt, counted against backoffLimit
 
 
+class NotFiniteAction(StrEnum):
+    """The reaction to a loss that stays nan or inf. A restart would only repeat it."""
+
+    EVENT = "Event"  # a condition and an Event
+    FAIL = "Fail"  # the job fails
+
+
 class Resume(StrEnum):
     """The convention by which a program learns where to resume."""
 
@@ -55,12 +62,16 @@ class Resume(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StallPolicy:
-    """When a running job counts as stalled, in seconds, and what the operator then does."""
+    """When a running job counts as stalled, in seconds, and what the operator then does.
+
+    `not_finite` is the reaction to a loss that is no finite number, which is no stall.
+    """
 
     after_seconds: int = STALL_SECONDS
     first_step_seconds: int = FIRST_STEP_FACTOR * STALL_SECONDS
     of: StallSign = StallSign.OUTPUT
     action: StallAction = StallAction.EVENT
+    not_finite: NotFiniteAction = NotFiniteAction.EVENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +128,7 @@ def training_schema() -> Raw:
     return {
         "stallPolicy": an_object(
             "When a running job counts as stalled: it holds its nodes and does not train. Needs "
-            "the operator's flag --progress. Unset: never.",
+            "the operator's flag --progress. Unset: never; a loss that is not finite is reported.",
             {
                 "afterSeconds": an_integer(
                     "Seconds without a new line of output, or without a new step. "
@@ -138,6 +149,11 @@ def training_schema() -> Raw:
                     "Event sets the condition TrainingStalled. Restart also restarts all pods, "
                     "which counts against backoffLimit. Unset: Event.",
                     list(StallAction),
+                ),
+                "notFinite": an_enum(
+                    "If the loss stays nan or inf. Event sets the condition LossNotFinite. Fail "
+                    "also ends the job. Unset: Event.",
+                    list(NotFiniteAction),
                 ),
             },
         ),

@@ -45,6 +45,7 @@ from reconcile.model.view import View, build_view
 from reconcile.objects.gang import find_gang
 from reconcile.objects.templates import replaced_fields
 from reconcile.status.kstatus import with_kstatus
+from reconcile.status.not_finite import answer_not_finite
 from reconcile.status.placement import await_start
 from reconcile.status.summary import FIRST_STATUS_SECONDS, summarize, tell_in_others
 from reconcile.status.unreadable import find_unreadable, tell_unreadable
@@ -79,6 +80,7 @@ POLICIES: tuple[tuple[Policy, State], ...] = (
     (find_suspension, _STAYS),
     (await_quota, State.LIVE),
     (answer_failures, _RUNS),
+    (answer_not_finite, State.LIVE),
     (answer_stall, State.LIVE),
     (find_requested_restart, _RUNS),
     (find_exhausted_in_place, State.LIVE),
@@ -110,7 +112,7 @@ CAUSE_SECONDS = 5.0
 NOUNS = {Role.PS: "server", Role.WORKER: "worker", Role.HETER: "heter worker"}
 _TROUBLE = (
     *(Condition.RUNNING, Condition.PENDING),
-    *(Condition.TRAINED_ALONE, Condition.TRAINING_STALLED),
+    *(Condition.TRAINED_ALONE, Condition.TRAINING_STALLED, Condition.LOSS_NOT_FINITE),
 )
 QUIET_PHASES = frozenset({Phase.PENDING, Phase.STARTING})
 

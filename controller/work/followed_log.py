@@ -138,4 +138,6 @@ class FollowedLog:
 
 def _news(progress: Progress) -> tuple[object, ...]:
     """The fields whose change is written to the status soon, not only after REPORT_SECONDS."""
-    return progress.percent, progress.checkpoint, progress.quiet_until
+    run = progress.losses
+    turn = run and (run.length > 0, run.is_lasting, run.is_fatal)
+    return progress.percent, progress.checkpoint, progress.quiet_until, turn

@@ -141,6 +141,14 @@ class Facts:
         return describe_alone(self.job) if is_alone else ""
 
     @cached_property
+    def not_finite(self) -> str:
+        """A sentence that says since when the loss is nan or inf; empty if not, or unknown."""
+        if condition := self.job.status.true_condition(Condition.LOSS_NOT_FINITE):
+            return condition.message
+        run = self.training.progress.losses if self.training else None
+        return str(run) if run and run.is_lasting else ""
+
+    @cached_property
     def is_peer_lost(self) -> bool:
         """Whether the program failed because it waited for a peer in vain."""
         if self.failure is None or not FAILED & self.reasons:

@@ -27,7 +27,7 @@ def judge(facts: Facts) -> Story:
     of_job = [each for each in facts.events if each.uid == facts.job.uid and each.reason in _KNOWN]
     warned = _warned(facts)
     warnings = tuple(_warnings(facts, warned))
-    found = [*_of_conditions(facts), *_of_others(facts, of_job)]
+    found = [*_of_losses(facts), *_of_conditions(facts), *_of_others(facts, of_job)]
     history = tuple(_history(facts, of_job, {each.reason for each in found}))
     meanings = [narrow(facts, each.reason, warned) or each.meaning for each in found]
     findings = tuple(
@@ -68,6 +68,13 @@ def _of_others(facts: Facts, of_job: list[Event]) -> Iterator[Finding]:
     if facts.alone:
         reason = Reason.TRAINED_ALONE
         yield Finding(reason, meaning_of(reason), facts.alone, None)
+
+
+def _of_losses(facts: Facts) -> Iterator[Finding]:
+    """What makes all the rest worthless, unless the conditions say it."""
+    reason = Reason.LOSS_NOT_FINITE
+    if facts.not_finite and reason not in facts.reasons:
+        yield Finding(reason, meaning_of(reason), facts.not_finite, None)
 
 
 def _history(facts: Facts, of_job: list[Event], told: set[str]) -> Iterator[Finding]:

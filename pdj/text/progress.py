@@ -42,6 +42,9 @@ def _describe(training: "Training", words: dict[str, str]) -> Iterator[str]:
     for name, number in progress.metrics:
         if name.lower() in SHOWN_METRICS:
             yield f"{name.lower()} {number}"
+    run = progress.losses
+    if run and run.since is not None and run.is_lasting:
+        yield words["notFinite"].format(f"{run.since:,}")
     if progress.samples_per_second is not None:
         yield words["rate"].format(progress.samples_per_second)
     if progress.remaining_seconds is not None and not training.is_suspicious:

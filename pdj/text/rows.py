@@ -5,6 +5,8 @@ Every job gets a row, whatever its version.
 
 from typing import Any
 
+from api.catalogue.meaning import Who
+from api.catalogue.reasons import REASONS
 from api.constants import Role
 from api.objects import Raw, name_of, namespace_of, parse_time, uid_of
 from api.signals import signal_name
@@ -31,6 +33,7 @@ def row_of(raw: Raw) -> dict[str, Any]:
         },
         "reason": reason,
         "message": message,
+        "warns": reason in REASONS and REASONS[reason].who in (Who.USER, Who.ADMIN),
     }
 
 

@@ -43,9 +43,10 @@ def draw_job(facts: "Facts", paint: Paint, now: datetime, columns: int) -> list[
     if training is not None:
         words = wrap(describe_training(training), columns - len("│  "))
         lines += [shorten(f"│  {line}", columns) for line in words]
-    if facts.alone:
-        alone = f"{paint(Reason.TRAINED_ALONE, 'red')}: {plain(facts.alone)}"
-        lines.append(shorten(f"│  {alone}", columns))
+    loss = facts.not_finite if Reason.LOSS_NOT_FINITE not in facts.reasons else ""
+    for reason, said in ((Reason.TRAINED_ALONE, facts.alone), (Reason.LOSS_NOT_FINITE, loss)):
+        if said:
+            lines.append(shorten(f"│  {paint(reason, 'red')}: {plain(said)}", columns))
     pods = read_pods(list(picture.pods))
     has_ended = job.status.failures or job.status.attempt > 1
     ends = [(paint("attempts", "bold"), _attempts(job.status, columns))] if has_ended else []

@@ -29,6 +29,7 @@ PROGRESS: Final[dict[str, Words]] = {
     "none": ("no step in the last lines", "最后几行中没有步数"),
     "epoch": ("epoch {}", "epoch {}"),
     "step": ("step {}", "第 {} 步"),
+    "notFinite": ("not finite since step {}", "自第 {} 步起不是有限数"),
     "rate": ("{} samples/s", "{} 样本/秒"),
     "end": ("done in {}", "预计还需 {}"),
     "checkpoint": ("checkpoint {}", "检查点 {}"),

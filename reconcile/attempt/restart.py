@@ -76,6 +76,7 @@ def with_attempt(view: View, status: JobStatus, attempt: int) -> JobStatus:
     With spec.resume, the status stores the last checkpoint's step: all programs resume from it.
     """
     roles = {role: RoleStatus(replicas=counts.replicas) for role, counts in status.roles.items()}
+    status = end_conditions(status, view.now, Condition.LOSS_NOT_FINITE)
     count = status.restart_count + attempt - view.attempt
     status = replace(status, attempt=attempt, restart_count=count, given_back_at="")
     saved = status.progress.checkpoint.step if view.job.spec.resume else None

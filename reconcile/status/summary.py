@@ -18,6 +18,7 @@ from reconcile.model.view import View
 from reconcile.objects.gang import find_gang
 from reconcile.objects.workload import is_queued
 from reconcile.status.alone import note_alone
+from reconcile.status.not_finite import note_not_finite
 from reconcile.status.training import note_progress
 
 FIRST_STATUS_SECONDS = 30.0
@@ -30,7 +31,7 @@ _OF_POD_GROUP = frozenset(
 def summarize(view: View) -> JobStatus:
     """The status that follows from the children and from what the policies have answered."""
     hold = view.reported_hold
-    status = note_stall(view, note_alone(view, view.job.status))
+    status = note_not_finite(view, note_stall(view, note_alone(view, view.job.status)))
     status = note_request(view, _with_facts(view, status))
     if view.attempt > 1:
         status = end_conditions(status, view.now, Condition.ADOPTED)

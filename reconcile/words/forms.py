@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconcile.words import step_patterns as tools
+from reconcile.words.losses import is_odd
 
 
 @dataclass(frozen=True)
@@ -13,7 +14,8 @@ class Form:
 
     `counts`: the place of each count in the line. `is_per_epoch`: whether steps start again in each
     epoch; None if nobody knows. `own`: the places of the line's share of the training and of its
-    estimate of the end. `has_numbers`: the line is searched for metrics.
+    estimate of the end. `has_numbers`: the line is searched for metrics. `is_odd`: one is perhaps
+    not finite.
     """
 
     is_evaluating: bool | None
@@ -21,6 +23,7 @@ class Form:
     is_per_epoch: bool | None = None
     own: Mapping[str, slice] = field(default_factory=dict)
     has_numbers: bool = True
+    is_odd: bool = False
 
 
 def form_of(line: str) -> Form:
@@ -48,11 +51,11 @@ def form_of(line: str) -> Form:
             own, eta = _places(tools.SHARE.search(line)), tools.ETA.search(line)
             if eta and not (is_per_epoch and _is_near(match, eta)):
                 own |= _places(eta)
-            return Form(is_evaluating, counts, is_per_epoch, own)
+            return Form(is_evaluating, counts, is_per_epoch, own, is_odd=is_odd(line))
     has_loss = tools.LOSS.search(line) is not None and not is_aside
     counts = _places(head or tools.SAMPLES.search(line) or tools.HEAD.search(line))
     is_head = "epochs" in counts and not has_loss
-    return Form(is_evaluating, counts, is_head, has_numbers=has_loss)
+    return Form(is_evaluating, counts, is_head, has_numbers=has_loss, is_odd=is_odd(line))
 
 
 def _is_near(step: re.Match[str], eta: re.Match[str]) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from api.training import MAX_METRICS
 from reconcile.words import step_patterns as tools
 
+NUMBER_LINES = 5
+"""How many of the last lines with a step or a loss are searched for metrics: it takes long."""
 Metrics = tuple[tuple[str, str], ...]
 _COUNTS = re.compile(
     r"(?:\w{1,40}_)?(?:steps?|iters?|iterations?|batch|epochs?|total|(?:batch|epoch)_id)"
@@ -47,6 +49,18 @@ def read_metrics(text: str, has_step: bool) -> Metrics:
     if loss and (rank < _SOME_LOSS or len(losses) == 1):
         return shown_metrics([("loss", loss), *pairs])
     return shown_metrics(pairs) if has_step else ()
+
+
+def last_numbers(texts: list[tuple[str, bool]]) -> tuple[Metrics | None, str | None]:
+    """The metrics and the rate of the last of these lines that has them; each with `has_step`."""
+    shown = texts[: -NUMBER_LINES - 1 : -1]
+    metrics = next(filter(None, (read_metrics(*each) for each in shown)), None)
+    return metrics, next(filter(None, (read_rate(text) for text, _ in shown)), None)
+
+
+def read_loss(text: str) -> str | None:
+    """The loss of the training that a line shows, if it does."""
+    return next((value for name, value in read_metrics(text, False) if name == "loss"), None)
 
 
 def shown_metrics(pairs: Iterable[tuple[str, str]]) -> Metrics:

@@ -21,15 +21,14 @@ from api.training import MAX_PATH
 from reconcile.words import step_patterns as tools
 from reconcile.words.forms import Form, form_of
 from reconcile.words.launcher_log import clean, is_forming
-from reconcile.words.metrics import read_metrics, read_rate, shown_metrics, shown_number
+from reconcile.words.losses import LossReader, LossRun, is_odd
+from reconcile.words.metrics import last_numbers, shown_metrics, shown_number
 
 MAX_LINES = 40
 MAX_LINE_CHARACTERS = 4096
 """A longer line is read at both ends: a progress bar has its last state at the end."""
 MAX_CHARACTERS = 8 * MAX_LINE_CHARACTERS
 """Of longer lines together only the last are read."""
-NUMBER_LINES = 5
-"""How many of the last lines with a step or a loss are searched for metrics."""
 FORMINGS = 3
 """A group that forms this often without a step or a checkpoint in between forms again and again."""
 MAX_QUIET_SECONDS = 6 * 3600
@@ -76,7 +75,7 @@ class Progress(NamedTuple):
     last changed. The pace is measured from `first_step`: the first step after steps last went back,
     or a step of some minutes ago. `later_step` is the next `first_step`. `end_time` is the tool's
     own estimate. `forming_since` is when elastic launchers formed their group for the third last
-    time, if no step or checkpoint followed.
+    time, if no step or checkpoint followed. `losses` says whether the last losses are finite.
     """
 
     step: int | None = None
@@ -95,6 +94,7 @@ class Progress(NamedTuple):
     later_step_time: datetime | None = None
     end_time: datetime | None = None
     forming_since: datetime | None = None
+    losses: LossRun | None = None
 
     @property
     def percent(self) -> int | None:
@@ -177,6 +177,7 @@ class ProgressReader:
         """Epochs have heads, `Epoch 2/5`, or the training: other totals are those of an epoch."""
         self._is_from_zero = False
         """Epochs are counted from 0, so nobody knows whether `3/5` is the third or the fourth."""
+        self._losses = LossReader()
         self._texts: list[tuple[str, bool]] = []
         """The lines with a step or a loss among those that are being read, and whether a step."""
 
@@ -184,23 +185,21 @@ class ProgressReader:
         """The progress after these lines, which must follow those that were read before."""
         last = self.progress.last_output_time
         cached = cache(form_of)  # most lines of a log have one form
-        texts = (
-            (line.time, text) for line in list(lines)[-MAX_LINES:] for text in clean(line.text)
-        )
-        for time, text in _last(list(texts)):
+        read = list(lines)[-MAX_LINES:]
+        texts = [(line.time, text) for line in read for text in clean(line.text)]
+        for time, text in (kept := _last(texts)):
             self._read_text(time, text, cached)
             last = time
-        # Only the latest numbers are searched for: the search takes most of the time.
-        shown = self._texts[: -NUMBER_LINES - 1 : -1]
-        metrics = next(filter(None, (read_metrics(*each) for each in shown)), None)
-        rate = next(filter(None, (read_rate(text) for text, _ in shown)), None)
+        metrics, rate = last_numbers(self._texts)
         self._texts.clear()
         self.progress = _with_known(
             self.progress, last_output_time=last, metrics=metrics, samples_per_second=rate
         )
         mark = self.marked_progress or Progress()
         progress = _with_known(self._with_own(), **mark._asdict()) if mark.step is None else mark
-        return progress._replace(last_output_time=last, forming_since=self._forming_since(progress))
+        losses = self._losses.read(progress, len(read) < MAX_LINES and len(kept) == len(texts))
+        forming = self._forming_since(progress)
+        return progress._replace(last_output_time=last, forming_since=forming, losses=losses)
 
     def _with_own(self) -> Progress:
         """The progress with what the last line with a step says itself of the total and the end."""
@@ -225,6 +224,7 @@ class ProgressReader:
         if mark := tools.MARK.search(text):
             values = dict(tools.MARKED_VALUE.findall(text[mark.end() :]))
             self.marked_progress = _after_mark(self.marked_progress or Progress(), time, values)
+            self._losses.note(self.marked_progress, text, is_odd(text.lower()), True)
         elif is_forming(text):
             self._formed.append(time)
         elif saving := tools.SAVING.search(text):
@@ -243,6 +243,7 @@ class ProgressReader:
                     self._last = time, lowered, form.own
                 if form.has_numbers:
                     self._texts.append((shown, has_step))
+                    self._losses.note(self.progress, shown, form.is_odd)
 
     def _read_counts(
         self, time: datetime, counts: dict[str, Any], is_per_epoch: bool | None

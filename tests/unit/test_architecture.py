@@ -105,6 +105,7 @@ LOGS = {
     "fault.py",
     "forms.py",
     "launcher_log.py",
+    "losses.py",
     "metrics.py",
     "progress.py",
 }

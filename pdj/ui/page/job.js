@@ -173,7 +173,7 @@ export class JobView {
     show(this.why,
       whys.map((why) => el('div', { class: 'reason-block' },
         el('p', { class: 'cause' }, words(why.cause)),
-        el('p', { class: 'since' }, why.reason && el('code', {}, why.reason),
+        el('p', { class: 'since' }, why.reason && el('code', { class: ['user', 'administrator'].includes(why.actor) && 'warning' }, why.reason),
           why.since !== null && el('span', {}, `${t('since')} `, age(why.since)),
         ),
         why.message && el('p', { class: 'told' }, el('span', { class: 'label' }, t('said')), el('span', { class: 'message' }, why.message)),

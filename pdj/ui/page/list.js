@@ -169,7 +169,7 @@ export class ListView {
       el('td', { class: 'col-phase' }, pill(row.phase)),
       el('td', { class: 'col-pods' }, ready),
       el('td', { class: 'col-restarts' }, row.restarts ? String(row.restarts) : ''),
-      el('td', { class: 'col-why' }, row.reason && el('span', { class: 'reason' }, row.reason), ' ', row.message),
+      el('td', { class: 'col-why' }, row.reason && el('span', { class: row.warns ? 'reason warning' : 'reason' }, row.reason), ' ', row.message),
       el('td', { class: 'col-age' }, age(row.created)));
   }
 

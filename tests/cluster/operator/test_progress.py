@@ -61,3 +61,31 @@ def test_the_log_of_a_failed_attempt_is_kept(lab: Lab) -> None:
     lab.wait_phase("kept", "Running")
     kept = Tool(lab).run("logs", "kept", "--attempt", "1")
     assert kept.out.split()[-200:] == [str(number) for number in range(801, 1001)], kept
+
+
+def test_a_loss_that_is_not_finite_is_told_once_and_ends_the_job_that_asks_for_it(lab: Lab) -> None:
+    lost = (
+        "for i in 1 2 3 4 5 6 7 8 9 10; do echo step $i/2000 loss: 0.5; done; "
+        "while true; do i=$((i + 1)); echo step $i/2000 loss: nan; sleep 1; done"
+    )
+    heals = (
+        "for i in 1 2 3 4 5 6 7 8; do echo step $i loss: inf; done; sleep 45; "
+        "while true; do i=$((i + 1)); echo step $i loss: 0.5; sleep 1; done"
+    )
+    fails = {"stallPolicy": {"notFinite": "Fail"}, "backoffLimit": 3}
+    lab.submit(paddle_job("lost", {"worker": (1, shell(lost))}))
+    lab.submit(paddle_job("fails", {"worker": (1, shell(lost))}, **fails))
+    lab.submit(paddle_job("heals", {"worker": (1, shell(heals))}, **fails))
+    reason = Reason.LOSS_NOT_FINITE
+    lab.wait(lambda: lab.status("lost").get("reason") == reason, "it is said")
+    status = lab.wait_phase("fails", "Failed")
+    assert (status["reason"], status["attempt"]) == (reason, 1)
+    assert [each["reason"] for each in status["failures"]] == [reason]
+    told = "the loss is nan since step 11"
+    assert status["message"] == lab.status("lost")["message"] == told
+    assert_explained(lab, "lost", reason)
+    assert_explained(lab, "fails", reason)
+    assert "not finite since step" in Tool(lab).ok("status", "lost")
+    assert (lab.events("lost", reason), lab.status("lost")["phase"]) == ([told], "Running")
+    assert_explained(lab, "heals", Reason.LOSS_FINITE)
+    assert len(lab.events("heals", reason)) == 1

@@ -134,6 +134,14 @@ def test_a_job_is_told_every_five_minutes_in_any_case(followed):
     assert followed.is_telling, "a pause is announced"
 
 
+def test_a_job_is_told_when_its_losses_turn_and_never_else(followed):
+    told = []
+    for number, loss in enumerate([b"0.5"] + [b"nan"] * 27 + [b"0.5"] * 3):
+        followed.see(log_of(b"iter: %d/9999, loss: %s" % (number, loss), first=number))
+        told += [number] if followed.is_telling else []
+    assert told == [0, 1, 3, 13, 20, 28], "13: five minutes after the last one"
+
+
 @pytest.mark.parametrize("stamp", [b"", b"9999-12-31T23:59:59Z", b"0001-01-01T00:00:00+14:00"])
 def test_lines_with_impossible_times_are_dropped(followed, stamp):
     followed.see(stamp + b" iter: 5/1000\n")
