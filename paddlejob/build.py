@@ -1,18 +1,18 @@
 """Checks the arguments of the client, builds the job of `Client.train`, and packs its code."""
 
-import argparse
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from api.constants import Role
 from api.objects import Raw
 from paddlejob.errors import NotSendable
 from paddlejob.functions import MAIN, pack_function, pack_reference
 from pdj.code.bundle import Bundle
 from pdj.code.parcel import Parcel
-from pdj.commands.run import build_job, name_from
-from pdj.documents.quantities import NO_QUANTITY, is_quantity
+from pdj.documents.job import build_job, name_from
+from pdj.documents.pods import NO_QUANTITY, is_quantity
 
 LAUNCH = ("python", "-m", "paddle.distributed.launch")
 Program = Callable[..., Any] | str
@@ -30,7 +30,7 @@ KINDS: dict[Any, str] = {
 """The types of arguments, in words for an error."""
 
 
-def check(function: Callable[..., Any], given: Mapping[str, Any]) -> argparse.Namespace:
+def check(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments by name. Raises NotSendable for one that does not fit its type hint."""
     hinted = get_type_hints(function)
     for name, hint in hinted.items():
@@ -39,7 +39,7 @@ def check(function: Callable[..., Any], given: Mapping[str, Any]) -> argparse.Na
         if name in given and not _fits(given[name], kinds):
             wanted = " or ".join(words for kind, words in KINDS.items() if kind in kinds)
             raise NotSendable(f"{name}: {given[name]!r} is not {wanted}")
-    return argparse.Namespace(**{name: given[name] for name in hinted if name in given})
+    return {name: given[name] for name in hinted if name in given}
 
 
 def _fits(value: Any, kinds: tuple[Any, ...]) -> bool:
@@ -51,42 +51,45 @@ def _fits(value: Any, kinds: tuple[Any, ...]) -> bool:
     return isinstance(value, kinds) and all(isinstance(each, str) for each in parts)
 
 
-def build_training(given: argparse.Namespace) -> Raw:
+def build_training(given: Mapping[str, Any]) -> Raw:
     """Build the job from the arguments of `Client.train`.
 
     Raises NotSendable for values that no job can have, and Problem if no name can be made.
     """
-    if not given.image:
+    if not given["image"]:
         raise NotSendable("image: '' is not an image")
-    for name, value in (given.env or {}).items():
+    env = given["env"] or {}
+    for name, value in env.items():
         if "=" in name or value is None:
             raise NotSendable(f"env: {name!r} with {value!r} is not a variable")
-    limits = {name: str(value) for name, value in (given.resources or {}).items()}
+    limits = {name: str(value) for name, value in (given["resources"] or {}).items()}
     for name, value in limits.items():
         if not is_quantity(value):
             raise NotSendable(f"resources: {name}: {value!r} {NO_QUANTITY}")
-    program, is_launched = given.function, given.launcher and not given.ps
+    program, is_launched = given["function"], given["launcher"] and not given["ps"]
     called = program.partition(":")[2] if isinstance(program, str) else program
-    known = {
-        "name": given.name or (called and name_from(getattr(called, "__name__", str(called)))),
-        "program": [*LAUNCH[: None if is_launched else 1], MAIN] if program else [],
-        "env": [f"{name}={value}" for name, value in (given.env or {}).items()],
-        "limits": limits,
-        **dict.fromkeys(("requests", "intranet", "clean_pod_policy")),
-    }
-    job = build_job(argparse.Namespace(**{**vars(given), **known}))
-    if given.queue:
-        job["spec"]["schedulingPolicy"] = {"queue": given.queue}
+    job = build_job(
+        given["image"],
+        given["name"] or (called and name_from(getattr(called, "__name__", str(called)))),
+        {Role.PS: given["ps"], Role.WORKER: given["workers"]},
+        [*LAUNCH[: None if is_launched else 1], MAIN] if program else (),
+        [f"{name}={value}" for name, value in env.items()],
+        {"limits": limits},
+        backoffLimit=given["backoff_limit"],
+    )
+    if given["queue"]:
+        job["spec"]["schedulingPolicy"] = {"queue": given["queue"]}
     return job
 
 
-def pack(given: argparse.Namespace, files: Files | None = None) -> Bundle | None:
+def pack(given: Mapping[str, Any], files: Files | None = None) -> Bundle | None:
     """Pack the code and requirements of these arguments, and `files`; see `Parcel.pack`."""
-    include = [given.include] if isinstance(given.include, str) else [*given.include]
-    wanted, folder = given.requirements, None if given.code is None else Path(given.code)
+    code, wanted, include = (given[name] for name in ("code", "requirements", "include"))
     if wanted is not None:
         wanted = Path(wanted) if isinstance(wanted, str | Path) else [*wanted]
-    return Parcel(folder, wanted, given.index_url, include, files).pack()
+    folder = None if code is None else Path(code)
+    patterns = [include] if isinstance(include, str) else [*include]
+    return Parcel(folder, wanted, given["index_url"], patterns, files).pack()
 
 
 def files_of(

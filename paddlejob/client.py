@@ -1,29 +1,25 @@
 """The client: creates and finds jobs in one namespace of a cluster."""
 
-import argparse
-import contextlib
 import copy
-import io
-import sys
-import weakref
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from api.objects import Raw, name_of
-from kube.client import Client as ApiClient
+from kube.clock import Clock
 from paddlejob.build import Program, build_training, check, files_of, pack
-from paddlejob.errors import NoCluster, NotSendable, PaddleJobError, translating
+from paddlejob.connection import Connection
+from paddlejob.errors import NotSendable, PaddleJobError, translating
 from paddlejob.job import Job
+from pdj.act.submit import replace_job, submit
 from pdj.code.bundle import Bundle
-from pdj.commands.submit import job_of, send
+from pdj.documents.job import job_of
 from pdj.documents.reader import read_documents
-from pdj.gather.jobs import get_job, list_jobs
-from pdj.session import Session
-from pdj.text.terminal import Screen
+from pdj.gather.jobs import Handle, get_job, list_jobs
 
 
-class Client:
+class Client(Connection):
     """Creates and finds jobs. It connects on the first call.
 
     It uses the kubeconfig that kubectl would use, or, in a pod without one, the cluster of the pod.
@@ -42,50 +38,7 @@ class Client:
         nodes: int = 2,
     ) -> None:
         check(Client.__init__, locals())
-        self._stack = contextlib.ExitStack()
-        self.close = weakref.finalize(self, self._stack.close)
-        """Close the connections, and end the local cluster, if there is one."""
-        where = {"kubeconfig": kubeconfig and str(kubeconfig), "context": context}
-        if local:
-            from paddlejob.local import start
-
-            with translating():
-                where |= {"kubeconfig": start(self._stack, nodes), "context": None}
-        self._session = Session(
-            argparse.Namespace(namespace=namespace, **where), _silent(), _silent()
-        )
-        self._stack.callback(_disconnect, self._session)
-
-    def __enter__(self) -> "Client":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"<Client of namespace {self._session.options.namespace or '(the default)'}>"
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of the client's jobs. Raises NoCluster if no cluster is found."""
-        with translating(NoCluster):
-            return self._session.namespace
-
-    @property
-    def api(self) -> ApiClient:
-        """The client of the API server. Raises NoCluster if no cluster is found."""
-        with translating(NoCluster):
-            return self._session.client
-
-    def session(self, name: str = "", **options: Any) -> Session:
-        """A silent session for a command of `kubectl pdj` with these options. Raises NoCluster."""
-        with translating(NoCluster):
-            given = {"job": name, "namespace": self._session.namespace, "timeout": None, **options}
-            _ = self._session.client
-        session = copy.copy(self._session)
-        session.options = argparse.Namespace(**{**vars(self._session.options), **given})
-        session.screen, session.notes = _silent(), _silent()
-        return session
+        super().__init__(namespace, kubeconfig, context, nodes if local else 0)
 
     def submit(
         self,
@@ -155,8 +108,11 @@ class Client:
         with translating():
             namespace = raw["metadata"].get("namespace") or self.namespace
             raw["metadata"] = {**raw["metadata"], "namespace": namespace}
-            session = self.session(namespace=namespace, replace=replace, dry_run=None, output=None)
-            return Job(self, send(session, bundle.attach(raw) if bundle else raw, bundle))
+            config_map, raw = bundle.wrap(raw) if bundle else (None, raw)
+            handle = Handle(self.api, namespace, raw["metadata"].get("name"), Clock())
+            instead = partial(replace_job, handle) if replace else None
+            made, _ = submit(self.api, config_map, raw, instead)
+            return Job(self, made)
 
     def job(self, name: str) -> Job:
         """The job of this name. Raises PaddleJobError if there is none."""
@@ -172,33 +128,8 @@ class Client:
         return [Job(self, raw) for raw in sorted(found, key=name_of)]
 
 
-def _disconnect(session: Session) -> None:
-    if "client" in vars(session):
-        session.client.close()
-
-
 def _read(file: str | Path) -> Raw:
     documents = read_documents(str(file))
     if len(documents) != 1:
         raise NotSendable(f"{file} holds {len(documents)} objects: submit one job at a time")
     return job_of(documents[0])
-
-
-def _silent() -> Screen:
-    return Screen(io.StringIO(), has_colour=False)
-
-
-def screen() -> Screen:
-    """Where `watch` draws the job: the terminal, or the cell of a notebook."""
-    return Cell(sys.stdout) if "ipykernel" in sys.modules else Screen(sys.stdout)
-
-
-class Cell(Screen):
-    """The output of a notebook's cell, where each picture replaces the last one."""
-
-    def redraw(self, lines: list[str]) -> None:
-        """Print in place of everything that the cell has shown."""
-        from IPython.display import clear_output
-
-        clear_output(wait=True)
-        self.write(*lines)

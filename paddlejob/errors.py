@@ -85,8 +85,8 @@ def translate(
     """The exception of this module for a Problem or an ApiError; see `translating`."""
     from kube import errors as kube
     from pdj import errors as pdj
-    from pdj.commands.complaints import explain, one_line
     from pdj.gather import jobs
+    from pdj.text.errors import explain, one_line
 
     kinds: dict[type[Exception], type[PaddleJobError]] = {
         jobs.NoOperator: NoOperator,

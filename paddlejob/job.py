@@ -1,42 +1,49 @@
 """A job in a cluster: its state, the reasons for it, and the actions on it."""
 
+import os
+import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from datetime import datetime
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from api.catalogue.meaning import LANGUAGES
 from api.constants import Phase, Reason
 from api.objects import Raw, format_micro_time, name_of, namespace_of, uid_of
 from api.status import JobStatus
+from kube.clock import Clock
 from kube.errors import NotFound
 from paddlejob.build import check
+from paddlejob.connection import Connection
 from paddlejob.errors import ImageFailed, JobFailed, NotInTime, PaddleJobError, translating
 from paddlejob.picture import draw
-from pdj import actions
-from pdj.commands import logs, status
-from pdj.commands.restart import submit_again
-from pdj.commands.wait import wait_for, wait_until_gone
+from pdj.act import change
+from pdj.act.follow import read_log
+from pdj.act.submit import replace_job
+from pdj.act.wait import wait_for, wait_until_gone
+from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture, headline_of
-from pdj.gather.facts import gather
-from pdj.gather.jobs import look
-from pdj.gather.live import result_of
+from pdj.gather.facts import gather, with_training
+from pdj.gather.jobs import Handle, look
+from pdj.gather.live import has_ended, pictures
+from pdj.gather.logs import Wish
 from pdj.gather.progress import TrainingReader, read_training
 from pdj.judge.judge import judge
-from pdj.session import Session
 from pdj.text.explain import draw_story
-from pdj.text.status import describe_failure
+from pdj.text.logs import LogPrinter
+from pdj.text.status import describe_failure, draw_job
+from pdj.text.terminal import paint, unpainted
 from reconcile.words.progress import Progress
-
-if TYPE_CHECKING:
-    from paddlejob.client import Client
 
 
 class Job:
     """One job. Each call reads it from the cluster, and fails if a later job has its name."""
 
-    def __init__(self, client: "Client", raw: Raw) -> None:
+    def __init__(self, client: Connection, raw: Raw) -> None:
         self._client = client
+        self._clock = Clock()
         self.name = name_of(raw)
         self.namespace = namespace_of(raw)
         self._uid = uid_of(raw)
@@ -49,7 +56,7 @@ class Job:
         try:
             with translating():
                 picture = self._look()
-                training = read_training(self._client.api, picture.job, self._session().clock)
+                training = read_training(self._client.api, picture.job, self._clock)
                 return draw(picture, training)
         except PaddleJobError as error:
             return f"<div>{escape(f'{self!r}: {error}')}</div>"
@@ -76,7 +83,7 @@ class Job:
         if the user cannot read logs; None if it is unknown.
         """
         with translating():
-            training = read_training(self._client.api, self._look().job, self._session().clock)
+            training = read_training(self._client.api, self._look().job, self._clock)
         return training.progress if training and not training.problem else None
 
     def explain(self, lang: str = "en") -> str:
@@ -84,34 +91,40 @@ class Job:
         if lang not in LANGUAGES:
             raise PaddleJobError(f"explain: lang is {' or '.join(LANGUAGES)}, not {lang!r}")
         with translating():
-            session, picture = self._session(), self._look()
-            reader = TrainingReader(session.client, session.clock)
-            story = judge(gather(session.client, picture, reader.read))
-            return "\n".join(draw_story(story, lang, session.screen.paint, session.now))
+            reader = TrainingReader(self._client.api, self._clock)
+            story = judge(gather(self._client.api, self._look(), reader.read))
+            return "\n".join(draw_story(story, lang, unpainted, self._clock.now()))
 
     def logs(
-        self, follow: bool = False, *, timeout: float | None = None, **choice: Any
+        self,
+        follow: bool = False,
+        *,
+        timeout: float | None = None,
+        role: str = "",
+        index: int | None = None,
+        attempt: int | None = None,
+        container: str = "",
+        all_containers: bool = False,
+        tail: int | None = None,
+        since: int | None = None,
+        timestamps: bool = False,
+        no_prefix: bool = False,
     ) -> Iterator[str]:
         """The lines of all pods in order of time, each with its pod's name before it.
 
         With `follow`, waits for the pods and yields each line once, across restarts, until the job
-        has ended; raises NotInTime after `timeout` seconds. `choice` is any of `role`, `index`,
-        `attempt`, `container`, `tail` (lines of each pod), `since` (seconds), and the other options
-        of `kubectl pdj logs`.
+        has ended; raises NotInTime after `timeout` seconds. The other arguments are the options of
+        `kubectl pdj logs`: `tail` is the number of lines of each pod, `since` is in seconds.
         """
-        options = logs.options_of(self.name)
-        if unknown := choice.keys() - options.keys():
-            raise PaddleJobError(f"logs: there is no option {', '.join(sorted(unknown))}")
-        session = self._session(**{**options, **choice, "follow": follow, "timeout": timeout})
+        check(Job.logs, locals())
+        printer = LogPrinter(self.name, False, timestamps, no_prefix, all_containers)
         with translating():
             self._look()
-            if not follow:
-                for lines in logs.read_lines(session):
-                    yield from lines
-                return
-            with closing(logs.follow_lines(session, self._refuse_other)) as turns:
-                for lines, _ in turns:
-                    yield from lines
+            wish = Wish(follow, tail, since, role, index, attempt, container, all_containers)
+            with closing(read_log(self._handle(timeout), wish)) as turns:
+                for picture, _, lines in turns:
+                    self._refuse_other(picture.raw if picture else None)
+                    yield from printer.format(picture, lines)
 
     def wait(self, timeout: float | None = None) -> "Job":
         """Wait until the job has completed; returns it. `timeout` is in seconds.
@@ -119,12 +132,11 @@ class Job:
         Raises JobFailed with the first failure record, or NotInTime with the reason why the job
         waits.
         """
-        session = self._session(timeout=timeout)
+        check(Job.wait, locals())
         try:
             with translating():
                 self._look()
-                wait_for(session, self.name, self._has_ended, lambda _raw: None)
-                raw = self._look().raw
+                raw = wait_for(self._handle(timeout), has_ended, self._refuse_other)
         except NotInTime as error:
             raise NotInTime(f"{error} ({_headline(self.raw) or self.phase or 'New'})") from None
         if raw["status"]["phase"] == Phase.FAILED:
@@ -135,28 +147,30 @@ class Job:
         """Show the job with its pods until it has ended; a terminal or a notebook shows only the
         latest state.
         """
-        from paddlejob.client import screen
-
-        session = self._session(timeout=timeout, watch=True, output=None)
-        session.screen = screen()
+        check(Job.watch, locals())
+        drawn = 0
         with translating():
             self._look()
-            status.run(session)
+            handle = self._handle(timeout)
+            with closing(pictures(handle, at_each_tick=sys.stdout.isatty())) as found:
+                for facts in with_training(handle, found):
+                    self._refuse_other(facts.picture.raw)
+                    drawn = _show(facts, self._clock.now(), drawn)
 
     def suspend(self) -> None:
         """Suspend the job: its pods are deleted, the job stays."""
         with translating():
-            actions.suspend(self._client.api, self._look().raw)
+            change.suspend(self._client.api, self._look().raw)
 
     def resume(self) -> None:
         """Continue after `suspend`."""
         with translating():
-            actions.suspend(self._client.api, self._look().raw, False)
+            change.resume(self._client.api, self._look().raw)
 
     def scale(self, workers: int) -> None:
         """Change how many workers an elastic or suspended job has."""
         with translating():
-            actions.scale(self._client.api, self._look().raw, workers)
+            change.scale(self._client.api, self._look().raw, workers)
 
     def restart(self) -> None:
         """Begin a new attempt, which does not count against backoffLimit. A job that has ended is
@@ -164,40 +178,54 @@ class Job:
         job, for `client.submit`.
         """
         with translating():
-            raw, session = self._look().raw, self._session(wait=False)
-            if result_of(raw) is None:
-                actions.restart(session.client, raw, format_micro_time(session.now))
-                return
-            submit_again(session, raw)
-            self._uid = uid_of(look(session.client, self.namespace, self.name).raw)
+            raw = self._look().raw
+            if not has_ended(raw):
+                change.restart(self._client.api, raw, format_micro_time(self._clock.now()))
+            else:
+                self._uid = uid_of(replace_job(self._handle(), raw))
 
     def delete(self, wait: bool = True, timeout: float | None = None) -> None:
         """Delete the job and everything that it owns; with `wait`, return only when it is gone."""
-        session = self._session(timeout=timeout)
+        check(Job.delete, locals())
         with translating():
             with suppress(NotFound):
-                actions.delete(session.client, self._look().raw)
+                change.delete(self._client.api, self._look().raw)
             if wait:
-                wait_until_gone(session, self.name, self._uid)
+                wait_until_gone(self._handle(timeout), self._uid)
 
-    def _session(self, **options: Any) -> Session:
-        check(Job.logs, options)
-        return self._client.session(self.name, **{"namespace": self.namespace, **options})
+    def _handle(self, timeout: float | None = None) -> Handle:
+        return Handle(self._client.api, self.namespace, self.name, self._clock, timeout)
 
     def _look(self) -> JobPicture:
         picture = look(self._client.api, self.namespace, self.name)
-        self._refuse_other(picture)
+        self._refuse_other(picture.raw)
         return picture
 
-    def _refuse_other(self, picture: JobPicture | None) -> None:
-        if picture is not None and uid_of(picture.raw) != self._uid:
+    def _refuse_other(self, raw: Raw | None) -> None:
+        if raw is not None and uid_of(raw) != self._uid:
             raise PaddleJobError(
                 f"the job {self.name} has been deleted; client.job finds the new one of that name"
             )
 
-    def _has_ended(self, raw: Raw) -> bool:
-        self._refuse_other(JobPicture(raw))
-        return result_of(raw) is not None
+
+def _show(facts: Facts, now: datetime, drawn: int) -> int:
+    """Draw the job in place of what a notebook's cell shows, or of the `drawn` lines before on a
+    terminal; returns the number of lines.
+    """
+    if sys.stdout.isatty():
+        size = shutil.get_terminal_size()
+        painter = unpainted if os.environ.get("NO_COLOR") else paint
+        lines = draw_job(facts, painter, now, size.columns)[: max(1, size.lines - 1)]
+        sys.stdout.write(f"\033[{drawn}F\033[J" if drawn else "")
+    else:
+        lines = draw_job(facts, unpainted, now, 1 << 20)
+        if "ipykernel" in sys.modules:
+            from IPython.display import clear_output
+
+            clear_output(wait=True)
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
+    return len(lines)
 
 
 def _headline(raw: Raw) -> str:

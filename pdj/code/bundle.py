@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import PurePosixPath
 
 from api.constants import ANNOTATION_CODE, LABEL_CODE_OF, Role
-from api.objects import Raw, labels_of, name_of
+from api.objects import Raw
 from api.rules import NAME_MESSAGE, NAME_PATTERN
 from api.trainer import trainer_of
 from pdj.code.archive import MAX_BYTES, Archive
@@ -76,6 +76,10 @@ class Bundle:
         source = resources.files(__package__).joinpath(UNPACK).read_text(encoding="utf-8")
         packed = {name: base64.b64encode(content).decode() for name, content in files.items()}
         return {"data": {UNPACK: source}, "binaryData": packed}
+
+    def wrap(self, job: Raw) -> tuple[Raw, Raw]:
+        """The job's ConfigMap, and the job as by `attach`."""
+        return self.config_map(job), self.attach(job)
 
     def attach(self, job: Raw) -> Raw:
         """A copy of the job whose trainers start in the unpacked code. Raises Problem."""
@@ -141,29 +145,6 @@ def digest_of(config_map: Raw) -> str:
         files[ARCHIVE] = digest.hexdigest()
     held = [config_map.get("data"), files, unpacker.eof, unpacker.unused_data.hex()]
     return hashlib.sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()
-
-
-def is_same_code(there: Raw, wanted: Raw) -> bool:
-    """Whether a ConfigMap is immutable and has the wanted code."""
-    return bool(there.get("immutable")) and digest_of(there) == digest_of(wanted)
-
-
-def config_map_names(job: Raw) -> set[str]:
-    """Names of the ConfigMaps whose code the job's pods unpack."""
-    spec = job.get("spec") or {}
-    pods = [((spec.get(str(role)) or {}).get("template") or {}).get("spec") for role in Role]
-    volumes = [each for pod in pods for each in (pod or {}).get("volumes") or ()]
-    names = [
-        (volume.get("configMap") or {}).get("name")
-        for volume in volumes
-        if volume.get("name") == CODE
-    ]
-    return {str(name) for name in names if name}
-
-
-def is_code_of(config_map: Raw, job: Raw) -> bool:
-    """Whether a ConfigMap's label names the job. The job's volume alone can name any ConfigMap."""
-    return labels_of(config_map).get(LABEL_CODE_OF) == name_of(job)
 
 
 def _others(holder: Raw, field: str) -> list[Raw]:

@@ -7,11 +7,11 @@ makes the job that uses the ConfigMap its owner. If no job uses the ConfigMap, i
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from api.constants import API_VERSION, KIND, LABEL_CODE_OF
+from api.constants import API_VERSION, KIND, LABEL_CODE_OF, Role
 from api.objects import Raw, is_deleting, labels_of, name_of, namespace_of, uid_of
 from kube.client import STRICT, Client
 from kube.errors import AlreadyExists, ApiError, NotFound, Transient
-from pdj.code.bundle import config_map_names, is_code_of, is_same_code
+from pdj.code.bundle import CODE, digest_of
 from pdj.errors import Problem
 from pdj.gather.jobs import check_served
 from pdj.gather.paths import core_path, jobs_path
@@ -97,6 +97,29 @@ def code_of(client: Client, job: Raw) -> Raw:
     raise Problem(f"the job {name_of(job)} was sent without code")
 
 
+def _is_same_code(there: Raw, wanted: Raw) -> bool:
+    """Whether a ConfigMap is immutable and has the wanted code."""
+    return bool(there.get("immutable")) and digest_of(there) == digest_of(wanted)
+
+
+def config_map_names(job: Raw) -> set[str]:
+    """Names of the ConfigMaps whose code the job's pods unpack."""
+    spec = job.get("spec") or {}
+    pods = [((spec.get(str(role)) or {}).get("template") or {}).get("spec") for role in Role]
+    volumes = [each for pod in pods for each in (pod or {}).get("volumes") or ()]
+    names = [
+        (volume.get("configMap") or {}).get("name")
+        for volume in volumes
+        if volume.get("name") == CODE
+    ]
+    return {str(name) for name in names if name}
+
+
+def is_code_of(config_map: Raw, job: Raw) -> bool:
+    """Whether a ConfigMap's label names the job. The job's volume alone can name any ConfigMap."""
+    return labels_of(config_map).get(LABEL_CODE_OF) == name_of(job)
+
+
 def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
     """Create the ConfigMap, or reuse an equal one. One with another owner is replaced, because it
     would be deleted with that owner. Raises Problem if the name has other content, or is not code.
@@ -108,7 +131,7 @@ def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
         there = client.find(_path(config_map, name_of(config_map)))
         if there is None:
             return client.create(path, config_map, STRICT)
-        if LABEL_CODE_OF not in labels_of(there) or not is_same_code(there, config_map):
+        if LABEL_CODE_OF not in labels_of(there) or not _is_same_code(there, config_map):
             raise Problem(
                 f"a ConfigMap {name_of(there)} exists already and belongs to something else"
             ) from error

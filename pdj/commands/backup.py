@@ -3,16 +3,14 @@
 import argparse
 import json
 
-from api.constants import ANNOTATION_RESTARTED_AT, API_VERSION, KIND
+from api.constants import API_VERSION, KIND
 from api.objects import Raw, is_deleting, name_of, namespace_of
-from pdj.code.bundle import config_map_names, is_code_of
+from pdj.act.submit import bare
+from pdj.code.store import config_map_names, is_code_of
 from pdj.errors import OK
 from pdj.gather.jobs import list_jobs
 from pdj.gather.paths import core_path
 from pdj.session import Session
-
-OF_THE_OLD = (ANNOTATION_RESTARTED_AT, "kubectl.kubernetes.io/last-applied-configuration")
-"""Annotations that a backup leaves out, because they would be wrong for the restored object."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,14 +36,6 @@ def run(session: Session) -> int:
     session.screen.write(f'{{"apiVersion": "v1", "kind": "List", "items": [\n{lines}\n]}}')
     session.note(f"{len(kept)} jobs; `kubectl pdj restore FILE` brings them back")
     return OK
-
-
-def bare(obj: Raw) -> Raw:
-    """A copy whose metadata has only name, namespace, labels, and annotations not in OF_THE_OLD."""
-    metadata = {k: obj["metadata"].get(k) for k in ("name", "namespace", "labels", "annotations")}
-    notes = metadata["annotations"] or {}
-    metadata["annotations"] = {k: v for k, v in notes.items() if k not in OF_THE_OLD}
-    return {**obj, "metadata": {k: v for k, v in metadata.items() if v}}
 
 
 def _code_of(session: Session, job: Raw) -> list[Raw]:

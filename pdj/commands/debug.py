@@ -7,8 +7,7 @@ import tarfile
 from pathlib import Path
 
 from api.objects import Raw
-from pdj.code.bundle import config_map_names
-from pdj.code.store import code_of
+from pdj.code.store import code_of, config_map_names
 from pdj.commands.code import describe
 from pdj.commands.options import job_name
 from pdj.errors import OK, Problem

@@ -4,11 +4,12 @@ import argparse
 
 from api.objects import Raw, name_of, uid_of
 from kube.errors import NotFound
-from pdj import actions
+from pdj.act import change
+from pdj.act.wait import wait_until_gone
 from pdj.code.store import find_orphans, settle
 from pdj.commands.complaints import for_each
 from pdj.commands.options import job_name
-from pdj.commands.wait import add_wait, wait_until_gone
+from pdj.commands.wait import add_wait
 from pdj.errors import Usage
 from pdj.gather.jobs import get_job
 from pdj.gather.paths import jobs_path
@@ -36,18 +37,17 @@ def run(session: Session) -> int:
     client = session.client
 
     def delete(name: str) -> None:
-        path = jobs_path(session.namespace, name)
-        if session.options.ignore_not_found and client.find(path) is None:
+        if session.options.ignore_not_found and not client.find(jobs_path(session.namespace, name)):
             return
         raw = get_job(client, session.namespace, name)
         try:
-            actions.delete(client, raw)
+            change.delete(client, raw)
         except NotFound:
             session.notes.write(f"{plain(name)} was deleted already")
             return
         session.screen.write(f"{plain(name)} deleted")
         if session.options.wait:
-            wait_until_gone(session, name, uid_of(raw))
+            wait_until_gone(session.handle(name), uid_of(raw))
 
     def clear(orphan: Raw) -> None:
         if settle(client, orphan, session.note):

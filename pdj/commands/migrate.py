@@ -33,8 +33,8 @@ from pdj.documents.migration import (
     plan_stop,
 )
 from pdj.errors import FAILED, OK, Problem, Usage
-from pdj.session import Session
-from pdj.text.terminal import Screen, plain
+from pdj.session import Screen, Session
+from pdj.text.terminal import plain
 
 CRD_FILE = "deploy/v1/crd.yaml"
 OPERATOR_FILE = "deploy/v1/operator-all-namespaces.yaml"

@@ -16,15 +16,16 @@ from typing import Any
 from api.constants import ANNOTATION_RESTORING, LABEL_CODE_OF
 from api.objects import Raw, labels_of, name_of, namespace_of, uid_of
 from kube.errors import AlreadyExists, ApiError, Conflict
-from pdj import actions
+from pdj.act.submit import bare, create
 from pdj.code.store import sent
-from pdj.commands.backup import bare, is_job
-from pdj.commands.complaints import explain, for_each
+from pdj.commands.backup import is_job
+from pdj.commands.complaints import for_each
 from pdj.errors import Problem, Usage
 from pdj.gather.jobs import get_job
-from pdj.gather.live import result_of
+from pdj.gather.live import has_ended
 from pdj.gather.paths import jobs_path
 from pdj.session import Session
+from pdj.text.errors import explain
 from pdj.text.terminal import plain
 
 ROUNDS = 20
@@ -44,7 +45,7 @@ def run(session: Session) -> int:
     only = session.options.namespace
     chosen = [each for each in objects if only in (None, namespace_of(each))]
     if session.options.without_ended:
-        ended = {_key(each) for each in chosen if is_job(each) and result_of(each) is not None}
+        ended = {_key(each) for each in chosen if is_job(each) and has_ended(each)}
         chosen = [each for each in chosen if _job_key(each) not in ended]
     codes = [each for each in chosen if not is_job(each)]
     return for_each(
@@ -83,16 +84,15 @@ def _restore(session: Session, job: Raw, codes: list[Raw]) -> None:
 
 def _restore_job(session: Session, job: Raw) -> str:
     """Create the job, or finish a restore that was interrupted; returns what was done."""
-    has_ended = result_of(job) is not None
-    wanted = _held(job) if has_ended else bare(job)
+    wanted = _held(job) if has_ended(job) else bare(job)
     wanted.pop("status", None)
     try:
-        made = actions.create(session.client, wanted)
+        made = create(session.client, wanted)
     except AlreadyExists:
         made = get_job(session.client, namespace_of(job), name_of(job))
         if ANNOTATION_RESTORING not in (made["metadata"].get("annotations") or {}):
             return "exists already and is not changed"
-    if not has_ended:
+    if not has_ended(job):
         return "starts again"
     try:
         _write_status(session, made, job["status"])

@@ -1,24 +1,18 @@
 """`run IMAGE -- COMMAND`: a job built from flags; `run --local FILE`: one on this machine."""
 
 import argparse
-import re
 
-from api.constants import API_VERSION, KIND, TRAINER_CONTAINER, CleanPodPolicy, Intranet, Role
-from api.objects import Raw
-from api.rules import NAME_MESSAGE, NAME_PATTERN
+from api.constants import CleanPodPolicy, Intranet, Role
 from pdj.commands import local
-from pdj.commands.code import add_code, read_bundle
+from pdj.commands.code import read_bundle
 from pdj.commands.options import natural
-from pdj.commands.output import add_output
-from pdj.commands.submit import add_dry_run, add_replace, create_jobs
-from pdj.commands.wait import add_wait
+from pdj.commands.submit import add_creation, create_jobs
 from pdj.documents.changes import set_field
-from pdj.documents.quantities import NO_QUANTITY, is_quantity
+from pdj.documents.job import build_job
+from pdj.documents.pods import NO_QUANTITY, is_quantity
 from pdj.errors import Usage
 from pdj.session import Session
 
-MAX_NAME = 40
-WORKERS = 1
 OF_AN_IMAGE = (
     *("--name", "--workers", "--ps", "--env", "--limits", "--requests", "--backoff-limit"),
     *("--intranet", "--clean-pod-policy", "--dry-run", "--output", "--context", "--kubeconfig"),
@@ -38,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "image", metavar="IMAGE", nargs="?", help="the image of the trainer container"
     )
     parser.add_argument("--name", help="the job's name (default: from the image)")
-    parser.add_argument("--workers", type=natural, help=f"the number of workers ({WORKERS})")
+    parser.add_argument("--workers", type=natural, help="the number of workers (1)")
     parser.add_argument("--ps", type=natural, help="the number of parameter servers (0)")
     parser.add_argument("--env", action="append", default=[], metavar="K=V", help="set a variable")
     for kind in ("limits", "requests"):
@@ -48,15 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--intranet", choices=[str(each) for each in Intranet])
     clean = "which pods are deleted when the job ends (Never: none, so logs stay)"
     parser.add_argument("--clean-pod-policy", choices=list(map(str, CleanPodPolicy)), help=clean)
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="PATH=VALUE", help="change a field of the job"
-    )
     local.configure(parser)
-    add_code(parser)
-    add_dry_run(parser)
-    add_replace(parser)
-    add_output(parser)
-    add_wait(parser, "the job has ended")
+    add_creation(parser)
 
 
 def run(session: Session) -> int:
@@ -72,7 +59,17 @@ def run(session: Session) -> int:
         OF_LOCAL[: 1 if options.code else None],
         "these options need --local FILE",
     )
-    job = build_job(options)
+    job = build_job(
+        options.image,
+        options.name,
+        {Role.PS: options.ps, Role.WORKER: 1 if options.workers is None else options.workers},
+        options.program,
+        options.env,
+        {"limits": options.limits, "requests": options.requests},
+        backoffLimit=options.backoff_limit,
+        intranet=options.intranet,
+        cleanPodPolicy=options.clean_pod_policy,
+    )
     for assignment in options.set:
         set_field(job, assignment)
     return create_jobs(session, [job], read_bundle(session, options.requirements))
@@ -88,56 +85,6 @@ def _refuse(options: argparse.Namespace, flags: tuple[str, ...], why: str) -> No
 
 def _attribute(flag: str) -> str:
     return "programs" if flag == "--program" else flag.removeprefix("--").replace("-", "_")
-
-
-def build_job(options: argparse.Namespace) -> Raw:
-    """The job that the options describe, by default with cleanPodPolicy Never. Raises Usage."""
-    spec: Raw = {}
-    optional = {
-        "backoffLimit": options.backoff_limit,
-        "intranet": options.intranet,
-        "cleanPodPolicy": options.clean_pod_policy or str(CleanPodPolicy.NEVER),
-    }
-    spec |= {name: value for name, value in optional.items() if value is not None}
-    workers = WORKERS if options.workers is None else options.workers
-    counts = {Role.PS: options.ps, Role.WORKER: workers}
-    for role, count in counts.items():
-        if count:
-            spec[str(role)] = {"replicas": count, "template": _template(options)}
-    if Role.WORKER not in spec:
-        raise Usage("a job without workers trains nothing", "--workers 1", "workers=1")
-    name = options.name or name_from(options.image)
-    if not re.fullmatch(NAME_PATTERN, name):
-        raise Usage(f"the name {name!r} {NAME_MESSAGE}")
-    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
-
-
-def _template(options: argparse.Namespace) -> Raw:
-    container: Raw = {"name": TRAINER_CONTAINER, "image": options.image}
-    if options.program:
-        container["command"] = list(options.program)
-    env = [_variable(each) for each in options.env]
-    resources = {"limits": options.limits, "requests": options.requests}
-    resources = {name: value for name, value in resources.items() if value}
-    container |= {"env": env} if env else {}
-    container |= {"resources": resources} if resources else {}
-    return {"spec": {"containers": [container]}}
-
-
-def _variable(text: str) -> Raw:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise Usage(f"a variable is NAME=VALUE, not {text!r}", "--env NAME=VALUE")
-    return {"name": name, "value": value}
-
-
-def name_from(image: str) -> str:
-    """A job's name: `wide-deep` for the image `registry/org/Wide_Deep:v1`. Raises Usage."""
-    last = image.rpartition("/")[2].partition("@")[0].partition(":")[0]
-    name = re.sub("[^a-z0-9]+", "-", last.lower()).strip("-0123456789")[:MAX_NAME].strip("-")
-    if not name:
-        raise Usage(f"no job name can be made from {image!r}", "--name NAME", "pass name=")
-    return name
 
 
 def _pairs(text: str) -> dict[str, str]:

@@ -1,15 +1,12 @@
 """`scale JOB --workers N`: like `kubectl scale`, but explains a refusal."""
 
 import argparse
+from functools import partial
 
-from api.objects import Raw
-from pdj import actions
+from pdj.act.change import scale
 from pdj.commands.options import job_name
-from pdj.commands.wait import add_wait, wait_for
-from pdj.errors import OK
-from pdj.gather.jobs import get_job
+from pdj.commands.wait import add_wait, change_jobs
 from pdj.session import Session
-from pdj.text.terminal import plain
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,19 +18,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(session: Session) -> int:
     """Change the number of workers."""
-    name, wanted = session.options.job, session.options.workers
-    raw = get_job(session.client, session.namespace, name)
-    made = actions.scale(session.client, raw, wanted)
-    session.screen.write(f"{plain(name)} scaled to {wanted} worker{'s' * (wanted != 1)}")
-    if session.options.wait:
-        generation = made["metadata"]["generation"]
-        wait_for(session, name, lambda job: _has_scaled(job, generation, wanted), lambda _raw: OK)
-    return OK
-
-
-def _has_scaled(raw: Raw, generation: int, wanted: int) -> bool:
-    status = raw.get("status") or {}
-    if status.get("observedGeneration", 0) < generation:
-        return False
-    running = (status.get("worker") or {}).get("running", 0)
-    return bool(status.get("phase") == "Suspended" or running == wanted)
+    act = partial(scale, workers=session.options.workers)
+    return change_jobs(session, [session.options.job], act)

@@ -4,15 +4,20 @@ import argparse
 from collections.abc import Callable
 
 from api.constants import Condition, Phase
-from api.objects import Raw, uid_of
+from api.objects import Raw, name_of
+from kube.client import Client
+from kube.errors import Forbidden
+from pdj.act.change import Change
+from pdj.act.wait import wait_for
+from pdj.commands.complaints import for_each
 from pdj.commands.options import seconds
-from pdj.errors import Problem
-from pdj.gather.live import Deadline, LiveJob, gone, result_of
+from pdj.errors import OK
+from pdj.facts.picture import JobPicture
+from pdj.gather.jobs import Handle, get_job
+from pdj.gather.live import has_ended, result_of
 from pdj.judge.story import first_line
-from pdj.session import Session
+from pdj.session import Screen, Session
 from pdj.text.terminal import plain
-
-TICK_SECONDS = 5.0
 
 
 def add_wait(parser: argparse.ArgumentParser, until: str) -> None:
@@ -21,54 +26,52 @@ def add_wait(parser: argparse.ArgumentParser, until: str) -> None:
     parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="how long to wait")
 
 
-def wait_for(
-    session: Session, name: str, holds: Callable[[Raw], bool], result: Callable[[Raw], int | None]
-) -> int:
-    """Wait until `holds` is true, printing every phase; returns what `result` returns, or 0.
+class PhaseTeller:
+    """Prints each new phase of a job for people."""
 
-    Waits also for a job that does not exist yet. Raises Problem if it ends or is deleted first.
+    def __init__(self, notes: Screen) -> None:
+        self._notes = notes
+        self._told = ""
+
+    def tell(self, job: Raw) -> None:
+        """Print the job's phase, if it has changed."""
+        phase = str((job.get("status") or {}).get("phase") or "")
+        if phase and phase != self._told:
+            self._notes.write(plain(f"{name_of(job)}: {phase}{_why(job, phase)}"))
+        self._told = phase
+
+
+def await_end(session: Session, handle: Handle) -> int:
+    """Print the log until the job has ended, or with `-o` only the phases; returns the exit code
+    for the job's result.
     """
-    deadline = Deadline(session.options.timeout, name, session.clock)
-    phase = ""
-    known = False
-    with LiveJob(session.client, session.namespace, name, session.clock, with_pods=False) as live:
-        while True:
-            picture = live.picture()
-            if picture is None and live.is_known and known:
-                raise gone(name)
-            if picture is not None:
-                known = True
-                phase = tell_phase(session, picture.raw, phase)
-                if holds(picture.raw):
-                    return result(picture.raw) or 0
-                if result_of(picture.raw) is not None:
-                    raise Problem(f"the job {name} has ended: {phase}")
-            deadline.wait(live.changed, TICK_SECONDS)
+    from pdj.commands.logs import print_log  # these take time to import
+    from pdj.gather.joblog import NoLogs
+
+    tell = PhaseTeller(session.notes).tell
+
+    def tell_running(picture: JobPicture | None) -> None:
+        if picture is not None and not picture.job.status.is_terminal:
+            tell(picture.raw)
+
+    if not session.options.output:
+        try:
+            return print_log(session, handle, tell_running)
+        except (NoLogs, Forbidden) as error:  # we can wait for the job without its logs
+            session.note(str(error))
+    return result_of(wait_for(handle, has_ended, tell)) or OK
 
 
-def wait_for_end(session: Session, name: str) -> int:
-    """Wait until the job has ended; returns the exit code for its result."""
-    return wait_for(session, name, lambda raw: result_of(raw) is not None, result_of)
+def change_jobs(session: Session, names: list[str], act: Callable[[Client, Raw], Change]) -> int:
+    """Change each job, and with --wait wait until that is done, printing every phase."""
 
+    def change_one(name: str) -> None:
+        word, is_done = act(session.client, get_job(session.client, session.namespace, name))
+        session.screen.write(f"{plain(name)} {word}")
+        if session.options.wait:
+            wait_for(session.handle(name), is_done, PhaseTeller(session.notes).tell)
 
-def wait_until_gone(session: Session, name: str, uid: str, namespace: str = "") -> None:
-    """Wait until the job with this UID is gone, by default in the session's namespace."""
-    deadline = Deadline(session.options.timeout, name, session.clock)
-    where = namespace or session.namespace
-    with LiveJob(session.client, where, name, session.clock, with_pods=False) as live:
-        while True:
-            is_known, picture = live.is_known, live.picture()  # known before it is read
-            if is_known and (picture is None or uid_of(picture.raw) != uid):
-                return
-            deadline.wait(live.changed, TICK_SECONDS)
-
-
-def tell_phase(session: Session, raw: Raw, before: str) -> str:
-    """Return the job's phase, and print it if it has changed."""
-    phase = str((raw.get("status") or {}).get("phase") or "")
-    if phase and phase != before:
-        session.notes.write(plain(f"{raw['metadata']['name']}: {phase}{_why(raw, phase)}"))
-    return phase
+    return for_each(names, change_one)
 
 
 def _why(raw: Raw, phase: str) -> str:

@@ -18,8 +18,7 @@ from api.objects import Raw
 from api.rules import CONTAINER_RESTART_MESSAGE
 from api.schema import job_schema
 from api.validation import CONTAINER_MESSAGE, PORT_MESSAGE, SAME_PORT_MESSAGE, validate_job
-from pdj.documents.containers import check_containers
-from pdj.documents.quantities import check_quantities
+from pdj.documents.pods import check_pods
 from pdj.documents.reader import Document, Place
 from pdj.documents.schema import UNKNOWN_FIELD, Fault, check
 
@@ -163,8 +162,7 @@ def _check_rules(document: Document) -> Iterator[Error]:
 
 def _check_pods(document: Document) -> Iterator[Error]:
     """Errors that the API server does not report until the operator creates the pods."""
-    spec = document.value["spec"]
-    for fault in (*check_quantities(spec), *check_containers(spec)):
+    for fault in check_pods(document.value["spec"]):
         line, path = document.line_of(fault.place), path_of(fault.place)
         yield Error(line, path, fault.message, Whose.OPERATOR)
 

@@ -1,16 +1,20 @@
 """Merges the logs of a job's pods; each container gets a reader as soon as it has started."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator
 
-from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAINER
-from api.objects import Raw, labels_of, name_of, uid_of
+from api.constants import TRAINER_CONTAINER
+from api.objects import Raw
 from api.trainer import container_status, has_started
-from kube.client import Client
 from pdj.errors import Problem
+from pdj.facts.picture import JobPicture
+from pdj.gather.jobs import Handle
 from pdj.gather.logs import LogReader, Wish
 from pdj.gather.merge import Line, Merger, Source
+from pdj.gather.pods import read_pod
 
+HOLD_SECONDS = 0.5
+"""How long the lines of a log that is followed wait for those of others."""
 MAX_LOGS = 256
 """The most logs read at the same time; each takes a connection and a thread."""
 
@@ -19,64 +23,38 @@ class NoLogs(Problem):
     """The logs cannot be read, and waiting for the job does not help."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which logs to read: None or empty means all, but an empty `container` means the trainer."""
-
-    role: str = ""
-    index: int | None = None
-    attempt: int | None = None
-    container: str = ""
-    all_containers: bool = False
-
-
-def choose(pods: list[Raw], choice: Choice) -> Iterator[tuple[Raw, Source]]:
+def choose(pods: Iterable[Raw], wish: Wish) -> Iterator[tuple[Raw, Source]]:
     """The containers whose logs are wanted, with their pods."""
-    for pod in pods:
-        labels = labels_of(pod)
-        index = _number(labels.get(LABEL_INDEX))
-        attempt = _number(labels.get(LABEL_ATTEMPT))
-        role = labels.get(LABEL_ROLE, "")
+    for raw in pods:
+        pod = read_pod(raw)
         if (
-            choice.role in ("", role)
-            and choice.index in (None, index)
-            and choice.attempt in (None, attempt)
+            wish.role in ("", pod.role)
+            and wish.index in (None, pod.index)
+            and wish.attempt in (None, pod.attempt)
         ):
-            for container in _containers(pod, choice):
-                yield pod, Source(name_of(pod), uid_of(pod), role, index, attempt, container)
+            for container in _containers(raw, wish):
+                place = pod.role, pod.index, pod.attempt
+                yield raw, Source(pod.name, pod.uid, *place, container)
 
 
-def _containers(pod: Raw, choice: Choice) -> list[str]:
+def _containers(pod: Raw, wish: Wish) -> list[str]:
     spec = pod.get("spec") or {}
     names = [str(each.get("name")) for each in spec.get("containers") or ()]
     inits = [str(each.get("name")) for each in spec.get("initContainers") or ()]
-    if choice.all_containers:
+    if wish.all_containers:
         return [*inits, *names]
-    if choice.container:
-        return [name for name in [*inits, *names] if name == choice.container]
+    if wish.container:
+        return [name for name in [*inits, *names] if name == wish.container]
     return [TRAINER_CONTAINER] if TRAINER_CONTAINER in names else names[:1]
-
-
-def _number(text: str | None) -> int:
-    return int(text) if text is not None and text.isdecimal() else 0
 
 
 class JobLog:
     """Reads a job's logs until the `with` block ends. Only one thread may use it."""
 
-    def __init__(
-        self,
-        client: Client,
-        namespace: str,
-        wish: Wish,
-        merger: Merger,
-        choice: Choice | None = None,
-    ) -> None:
-        self._client = client
-        self._namespace = namespace
+    def __init__(self, handle: Handle, wish: Wish) -> None:
+        self._handle = handle
         self._wish = wish
-        self._merger = merger
-        self._choice = choice or Choice()
+        self._merger = Merger(handle.clock, HOLD_SECONDS if wish.follow else math.inf)
         self._readers: dict[Source, LogReader] = {}
 
     def __enter__(self) -> "JobLog":
@@ -89,9 +67,13 @@ class JobLog:
         for reader in self._readers.values():
             reader.join()
 
-    def follow(self, pods: list[Raw]) -> None:
-        """Also read the logs of these pods. Raises NoLogs if more than MAX_LOGS would be open."""
-        for pod, source in choose(pods, self._choice):
+    def follow(self, picture: JobPicture) -> None:
+        """Also read the logs of these pods. Raises NoLogs if they cannot be read, or if more than
+        MAX_LOGS logs would be open.
+        """
+        if picture.pods_problem:
+            raise NoLogs(f"the pods cannot be read: {picture.pods_problem}")
+        for pod, source in choose(picture.pods, self._wish):
             reader = self._readers.get(source)
             if reader is not None:
                 reader.pod_changed()
@@ -102,8 +84,7 @@ class JobLog:
         live = sum(not reader.is_done for reader in self._readers.values())
         if live >= MAX_LOGS:
             raise NoLogs(f"more than {MAX_LOGS} logs at once: choose by role, index or attempt")
-        wish = self._wish
-        reader = LogReader(self._client, self._namespace, source, self._merger, wish)
+        reader = LogReader(self._handle, source, self._merger, self._wish)
         self._readers[source] = reader
         reader.start()
 

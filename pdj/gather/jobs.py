@@ -1,11 +1,13 @@
 """A job with its pods, as the API server has them now."""
 
 from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 
 from api.constants import API_VERSION, PLURAL
 from api.objects import Raw, name_of, namespace_of
 from kube.client import Client, is_served
+from kube.clock import Clock
 from kube.errors import ApiError, Forbidden, NotFound, Transient
 from pdj.errors import Problem
 from pdj.facts.picture import JobPicture, pods_of
@@ -21,6 +23,17 @@ NOT_YET = (
 
 class NoOperator(Problem):
     """The cluster does not know PaddleJobs, or not yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A job by its name, which need not exist, and how many seconds to wait for it at most."""
+
+    client: Client
+    namespace: str
+    name: str
+    clock: Clock
+    timeout: float | None = None
 
 
 def get_job(client: Client, namespace: str, name: str) -> Raw:

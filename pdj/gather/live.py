@@ -1,93 +1,117 @@
 """One job and its pods, kept up to date by watches."""
 
 import threading
+from collections.abc import Generator, Iterator
+from contextlib import nullcontext
 
 from api.constants import Phase
 from api.objects import Raw
 from kube.backoff import Backoff
-from kube.client import Client, Query
-from kube.clock import Clock
+from kube.client import Query
 from kube.errors import ApiError, Forbidden
 from pdj.errors import FAILED, OK, Problem, TimedOut
 from pdj.facts.picture import JobPicture, pods_of
+from pdj.gather.jobs import Handle, look
 from pdj.gather.paths import core_path, jobs_path, of_job
 from pdj.gather.watch import RETRY_SECONDS, Keeper
+
+TICK_SECONDS = 1.0
 
 
 class LiveJob:
     """Watches a job, which need not exist yet, in a `with` block. Only one thread may read it."""
 
-    def __init__(
-        self, client: Client, namespace: str, name: str, clock: Clock, with_pods: bool = True
-    ) -> None:
+    def __init__(self, handle: Handle, with_pods: bool = True) -> None:
+        self.handle = handle
         self.changed = threading.Event()
+        clock, namespace = handle.clock, handle.namespace
+        self._began_at = clock.monotonic()
         backoff = Backoff(clock, *RETRY_SECONDS)
 
         def keep(path: str, query: Query) -> Keeper:
-            return Keeper(client, path, query, self.changed, clock, backoff)
+            return Keeper(handle.client, path, query, self.changed, clock, backoff)
 
-        self._jobs = keep(jobs_path(namespace), {"fieldSelector": f"metadata.name={name}"})
-        pods = {"labelSelector": of_job(name)}
-        self._pods = keep(core_path(namespace, "pods"), pods) if with_pods else None
+        self._jobs = keep(jobs_path(namespace), {"fieldSelector": f"metadata.name={handle.name}"})
+        pods = core_path(namespace, "pods"), {"labelSelector": of_job(handle.name)}
+        self._keepers = [self._jobs, *([keep(*pods)] if with_pods else ())]
 
     def __enter__(self) -> "LiveJob":
-        self._jobs.__enter__()
-        if self._pods:
-            self._pods.__enter__()
+        for each in self._keepers:
+            each.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._jobs.__exit__()
-        if self._pods:
-            self._pods.__exit__()
+        for each in self._keepers:
+            each.__exit__()
 
     def picture(self) -> JobPicture | None:
         """The current job and its pods; None if it does not exist or is not known yet.
 
         Raises ApiError after a refusal.
         """
-        jobs = self._jobs.objects()
-        try:
-            pods = self._pods.objects() if self._pods else []
-        except Forbidden as error:
-            return JobPicture(jobs[0], (), error.message) if jobs else None
+        jobs, (pods, problem) = self._jobs.objects(), self._read_pods()
         if not jobs or pods is None:
             return None
-        return JobPicture(jobs[0], pods_of(jobs[0], pods))
+        return JobPicture(jobs[0], pods_of(jobs[0], pods), problem)
+
+    def _read_pods(self) -> tuple[list[Raw] | None, str]:
+        try:
+            return self._keepers[1].objects() if len(self._keepers) > 1 else [], ""
+        except Forbidden as error:
+            return [], error.message
 
     @property
     def trouble(self) -> ApiError | None:
         """The present outage, or None. During an outage the picture can be old."""
-        return self._jobs.trouble or (self._pods.trouble if self._pods else None)
+        return next((each.trouble for each in self._keepers if each.trouble), None)
 
     @property
     def is_known(self) -> bool:
         """Whether the API server has answered already."""
-        try:
-            pods = self._pods.objects() if self._pods else []
-        except Forbidden:
-            pods = []
-        return self._jobs.objects() is not None and pods is not None
+        return self._jobs.objects() is not None and self._read_pods()[0] is not None
 
+    def pictures(self, seconds: float) -> Iterator[JobPicture | None]:
+        """The job, or None while there is none: at once, after each change, and each `seconds`.
 
-class Deadline:
-    """When to stop waiting for a job, in seconds from now; None for never."""
+        Raises TimedOut at the timeout.
+        """
+        while True:
+            is_known, picture = self.is_known, self.picture()  # known before it is read
+            if is_known or picture is not None:
+                yield picture
+            self.wait(seconds)
 
-    def __init__(self, seconds: float | None, job: str, clock: Clock | None = None) -> None:
-        self._job = job
-        self._clock = clock or Clock()
-        self._seconds = seconds
-        self._at = None if seconds is None else self._clock.monotonic() + seconds
-
-    def wait(self, event: threading.Event, seconds: float) -> None:
-        """Wait this long for the event, and clear it. Raises TimedOut at the deadline."""
-        left = seconds
-        if self._at is not None:
-            left = self._at - self._clock.monotonic()
+    def wait(self, seconds: float) -> None:
+        """Wait this long for a change. Raises TimedOut at the timeout."""
+        clock, timeout = self.handle.clock, self.handle.timeout
+        if timeout is not None:
+            left = self._began_at + timeout - clock.monotonic()
             if left <= 0:
-                raise TimedOut(f"{self._job}: timed out after {self._seconds:g} s")
-        self._clock.wait(event, min(left, seconds))
-        event.clear()
+                raise TimedOut(f"{self.handle.name}: timed out after {timeout:g} s")
+            seconds = min(left, seconds)
+        clock.wait(self.changed, seconds)
+        self.changed.clear()
+
+
+def pictures(
+    handle: Handle, until_end: bool = True, at_each_tick: bool = False, with_pods: bool = True
+) -> Generator[JobPicture]:
+    """The job with its pods; `until_end`, again whenever it has changed, or `at_each_tick`, because
+    ages grow. Raises Problem if there is no such job, or if it is deleted, and TimedOut.
+    """
+    shown: JobPicture | None = None
+    is_seen = False  # by the watch, which can be behind
+    with LiveJob(handle, with_pods) if until_end else nullcontext() as live:
+        for picture in live.pictures(TICK_SECONDS) if live else (None,):
+            if picture is None and is_seen:
+                raise gone(handle.name)
+            is_seen = picture is not None
+            picture = picture or look(handle.client, handle.namespace, handle.name)
+            if at_each_tick or picture != shown:
+                yield picture
+            if picture.job.status.is_terminal:
+                return
+            shown = picture
 
 
 def result_of(raw: Raw) -> int | None:
@@ -96,6 +120,11 @@ def result_of(raw: Raw) -> int | None:
     if phase == Phase.COMPLETED:
         return OK
     return FAILED if phase == Phase.FAILED else None
+
+
+def has_ended(raw: Raw) -> bool:
+    """Whether the job has completed or failed."""
+    return result_of(raw) is not None
 
 
 def gone(name: str) -> Problem:

@@ -14,9 +14,10 @@ from functools import lru_cache
 
 from api.objects import Raw, is_deleting, uid_of
 from api.trainer import container_status
-from kube.client import Client, Query
+from kube.client import Query
 from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient
 from kube.http import Stream
+from pdj.gather.jobs import Handle
 from pdj.gather.merge import Line, Merger, Source
 from pdj.gather.paths import core_path, log_path
 from pdj.gather.pieces import Piece, pieces_of
@@ -36,11 +37,19 @@ GONE_ON = "… ".encode()
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Which part of a log to read: how many last lines, since when, and whether to follow it."""
+    """What to read of which logs: how many last lines, since when, and whether to follow them.
+
+    None or empty means all, but an empty `container` means the trainer.
+    """
 
     follow: bool = False
     tail: int | None = None
-    since_seconds: int | None = None
+    since: int | None = None
+    role: str = ""
+    index: int | None = None
+    attempt: int | None = None
+    container: str = ""
+    all_containers: bool = False
 
 
 class LogReader:
@@ -49,12 +58,10 @@ class LogReader:
     Call `pod_changed` when the pod changes; any thread may call `close`.
     """
 
-    def __init__(
-        self, client: Client, namespace: str, source: Source, merger: Merger, wish: Wish
-    ) -> None:
-        self._client = client
-        self._pod_path = core_path(namespace, "pods", source.pod)
-        self._log_path = log_path(namespace, source.pod)
+    def __init__(self, handle: Handle, source: Source, merger: Merger, wish: Wish) -> None:
+        self._client = handle.client
+        self._pod_path = core_path(handle.namespace, "pods", source.pod)
+        self._log_path = log_path(handle.namespace, source.pod)
         self._source = source
         self._merger = merger
         self._wish = wish
@@ -172,8 +179,8 @@ class LogReader:
         else:
             if self._wish.tail is not None:
                 query["tailLines"] = self._wish.tail
-            if self._wish.since_seconds is not None:
-                query["sinceSeconds"] = self._wish.since_seconds
+            if self._wish.since is not None:
+                query["sinceSeconds"] = self._wish.since
         return query
 
     def _take(self, moment: int, time: str, text: bytes) -> None:

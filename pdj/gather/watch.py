@@ -30,9 +30,9 @@ class Keeper(ListWatch[_Entry]):
         query: Query,
         changed: threading.Event,
         clock: Clock,
-        backoff: Backoff | None = None,
+        backoff: Backoff,
     ) -> None:
-        super().__init__(client, path, query, clock, backoff or Backoff(clock, *RETRY_SECONDS))
+        super().__init__(client, path, query, clock, backoff)
         self._changed = changed
         self._objects: dict[str, Raw] = {}
         self._is_synced = False

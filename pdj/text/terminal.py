@@ -1,13 +1,11 @@
-"""Output to a terminal: colours where they are wanted, and no control characters from others.
+"""Text for a terminal: colours where they are wanted, and no control characters from others.
 
 Names, messages and logs can contain anything. `plain` escapes every character that a terminal would
 interpret, or that changes the direction of text.
 """
 
-import os
 import re
-import sys
-from typing import Final, TextIO
+from typing import Final
 
 _HARMFUL: Final = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
@@ -37,14 +35,23 @@ BY_PHASE: Final = {
     "Scaling": "cyan",
     "Suspended": "magenta",
 }
-COLUMNS, LINES = 80, 24
-"""The size of a terminal that reports none, for example in a container."""
 PODS: Final = ("cyan", "green", "yellow", "magenta", "blue")
 
 
 def plain(text: object) -> str:
     """The text in one line, without anything that a terminal would interpret."""
     return _HARMFUL.sub(_escape, str(text))
+
+
+def paint(text: str, *styles: str) -> str:
+    """The text in these colours."""
+    codes = [COLOURS[style] for style in styles if style]
+    return f"\033[{';'.join(codes)}m{text}\033[0m" if codes else text
+
+
+def unpainted(text: str, *_styles: str) -> str:
+    """The text without colours."""
+    return text
 
 
 def log_line(text: str, has_colour: bool = False) -> str:
@@ -98,46 +105,3 @@ def shorten(text: str, columns: int) -> str:
             break
         kept += character
     return f"{kept}…"
-
-
-class Screen:
-    """An output stream, with colours if it is a terminal."""
-
-    def __init__(self, out: TextIO | None = None, has_colour: bool | None = None) -> None:
-        self.out = out or sys.stdout
-        self.is_terminal = self.out.isatty()
-        wanted = self.is_terminal and not os.environ.get("NO_COLOR")
-        self.has_colour = wanted if has_colour is None else has_colour
-        self._drawn = 0
-
-    def paint(self, text: str, *styles: str) -> str:
-        """The text in these colours."""
-        codes = [COLOURS[style] for style in styles if style]
-        if not codes or not self.has_colour:
-            return text
-        return f"\033[{';'.join(codes)}m{text}\033[0m"
-
-    def write(self, *lines: str) -> None:
-        """Print whole lines."""
-        self.out.write("".join(f"{line}\n" for line in lines))
-        self.out.flush()
-
-    def redraw(self, lines: list[str]) -> None:
-        """Print at most a screenful over the lines drawn last; all lines if this is no terminal."""
-        if self.is_terminal and self._drawn:
-            self.out.write(f"\033[{self._drawn}F\033[J")
-        height = self.height() if self.is_terminal else len(lines)
-        shown = lines[: max(1, height)]
-        self._drawn = len(shown)
-        self.write(*shown)
-
-    def columns(self) -> int:
-        """The width in columns; unlimited for a pipe."""
-        return self._size().columns or COLUMNS if self.is_terminal else 1 << 20
-
-    def height(self) -> int:
-        """How many lines can be redrawn."""
-        return (self._size().lines or LINES) - 1 if self.is_terminal else 1 << 20
-
-    def _size(self) -> os.terminal_size:
-        return os.get_terminal_size(self.out.fileno())

@@ -12,12 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from api.catalogue.meaning import LANGUAGES
 from api.objects import Raw, format_micro_time, uid_of
 from kube.errors import ApiError
-from pdj import actions
+from pdj.act import change
 from pdj.errors import Problem, Usage
-from pdj.gather.joblog import Choice
-from pdj.gather.jobs import get_job
+from pdj.gather.jobs import Handle, get_job
 from pdj.session import Session
 from pdj.ui.access import Access, rights_of
 from pdj.ui.encoding import clean_text, describe_problem, encode
@@ -30,7 +30,6 @@ TYPES = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
-LANGUAGES = ("en", "zh")
 
 
 def build_app(session: Session, namespace: str, language: str) -> Starlette:
@@ -91,16 +90,17 @@ class _App:
         return self._stream(lambda: JobsFeed(self._access.client(), self._namespace, self._clock))
 
     def _follow_job(self, request: Request) -> Stream:
-        where = _where(request)
         language = request.query_params.get("lang", "")
         chosen = language if language in LANGUAGES else "en"
-        return self._stream(lambda: JobFeed(self._access.client(), *where, chosen, self._clock))
+        return self._stream(lambda: JobFeed(self._handle(request), chosen))
 
     def _follow_log(self, request: Request) -> Stream:
-        where, query = _where(request), request.query_params
-        index = query.get("index", "")
-        choice = Choice(query.get("role", ""), int(index) if index.isdecimal() else None)
-        return self._stream(lambda: LogFeed(self._access.client(), *where, choice, self._clock))
+        role, index = (request.query_params.get(each, "") for each in ("role", "index"))
+        number = int(index) if index.isdecimal() else None
+        return self._stream(lambda: LogFeed(self._handle(request), role, number))
+
+    def _handle(self, request: Request) -> Handle:
+        return Handle(self._access.client(), *_where(request), self._clock)
 
     def _stream(self, open_feed: Callable[[], Any]) -> Stream:
         return Stream(open_feed, self._access.refuse)
@@ -127,15 +127,15 @@ class _App:
         if body.get("uid") != uid_of(raw):
             raise Problem("the job on the page has been deleted: another job now has its name")
         if action == "suspend":
-            actions.suspend(client, raw)
+            change.suspend(client, raw)
         elif action == "resume":
-            actions.suspend(client, raw, False)
+            change.resume(client, raw)
         elif action == "scale":
-            actions.scale(client, raw, _workers(body))
+            change.scale(client, raw, _workers(body))
         elif action == "restart":
-            actions.restart(client, raw, format_micro_time(self._clock.now()))
+            change.restart(client, raw, format_micro_time(self._clock.now()))
         elif action == "delete":
-            actions.delete(client, raw)
+            change.delete(client, raw)
         else:
             raise Usage(f"no action {action!r}")
 

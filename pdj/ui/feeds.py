@@ -7,6 +7,7 @@ import threading
 from typing import Any, Protocol
 
 from api.objects import Raw, uid_of
+from kube.backoff import Backoff
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError
@@ -14,13 +15,14 @@ from pdj.errors import Problem
 from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture
 from pdj.gather.facts import gather
-from pdj.gather.joblog import Choice, JobLog, choose
-from pdj.gather.live import LiveJob, result_of
+from pdj.gather.joblog import JobLog, choose
+from pdj.gather.jobs import Handle
+from pdj.gather.live import LiveJob, has_ended
 from pdj.gather.logs import Wish
-from pdj.gather.merge import Line, Merger
+from pdj.gather.merge import Line
 from pdj.gather.paths import jobs_path
 from pdj.gather.progress import TrainingReader
-from pdj.gather.watch import Keeper
+from pdj.gather.watch import RETRY_SECONDS, Keeper
 from pdj.text.rows import row_of
 from pdj.text.terminal import log_line
 from pdj.ui.detail import describe_job
@@ -34,7 +36,6 @@ REST = 4.0
 """After reading a job, the pause is this many times as long as reading it took."""
 EVENT_SECONDS = 5.0
 """No watch reports Events: they are read this often."""
-HOLD_SECONDS = 0.5
 TAKE_SECONDS = 0.25
 TAIL_LINES = 2000
 MAX_LOGS = 64
@@ -73,7 +74,8 @@ class JobsFeed:
         self._clock = clock
         self._changed = threading.Event()
         self._pause = threading.Event()
-        self._keeper = Keeper(client, jobs_path(namespace), {}, self._changed, clock)
+        backoff = Backoff(clock, *RETRY_SECONDS)
+        self._keeper = Keeper(client, jobs_path(namespace), {}, self._changed, clock, backoff)
         self._trouble = _Trouble()
         self._shown: dict[str, str] | None = None
         """The version of each job that was sent to the page; None before the first list."""
@@ -108,14 +110,12 @@ class JobsFeed:
 class JobFeed:
     """One job with its explanation, sent again whenever it changes."""
 
-    def __init__(
-        self, client: Client, namespace: str, name: str, language: str, clock: Clock
-    ) -> None:
-        self._client = client
+    def __init__(self, handle: Handle, language: str) -> None:
+        self._client = handle.client
         self._language = language
-        self._clock = clock
-        self._live = LiveJob(client, namespace, name, clock)
-        self._read = TrainingReader(client, clock).read
+        self._clock = handle.clock
+        self._live = LiveJob(handle)
+        self._read = TrainingReader(handle.client, handle.clock).read
         self._trouble = _Trouble()
         self._facts: Facts | None = None
         """What is shown."""
@@ -165,13 +165,10 @@ class JobFeed:
 class LogFeed:
     """The log lines of all pods of a job in order of time, beginning with the last ones."""
 
-    def __init__(
-        self, client: Client, namespace: str, name: str, choice: Choice, clock: Clock
-    ) -> None:
-        self._choice = choice
-        self._live = LiveJob(client, namespace, name, clock)
-        wish = Wish(follow=True, tail=TAIL_LINES)
-        self._log = JobLog(client, namespace, wish, Merger(clock, HOLD_SECONDS), choice)
+    def __init__(self, handle: Handle, role: str, index: int | None) -> None:
+        self._wish = Wish(follow=True, tail=TAIL_LINES, role=role, index=index)
+        self._live = LiveJob(handle)
+        self._log = JobLog(handle, self._wish)
         self._shown: JobPicture | None = None
         self._is_ended = False
         self._live.__enter__()
@@ -184,21 +181,18 @@ class LogFeed:
         lines = self._log.take(TAKE_SECONDS)
         if lines:
             return [{"type": "lines", "lines": [_line(line) for line in lines]}]
-        ended = picture is not None and result_of(picture.raw) is not None and self._log.is_done
+        ended = picture is not None and has_ended(picture.raw) and self._log.is_done
         if ended == self._is_ended:
             return []
         self._is_ended = ended
         return [{"type": "end" if ended else "more", "empty": self._log.is_empty}]
 
     def _follow(self, picture: JobPicture) -> None:
-        if picture.pods_problem:
-            raise Problem(picture.pods_problem)
         self._shown = picture
-        pods = list(picture.pods)
-        count = sum(1 for _ in choose(pods, self._choice))
+        count = sum(1 for _ in choose(picture.pods, self._wish))
         if count > MAX_LOGS:
             raise Problem(f"{count} logs are too many at once: choose one pod")
-        self._log.follow(pods)
+        self._log.follow(picture)
 
     def close(self) -> None:
         """End every reader."""

@@ -70,18 +70,18 @@ MAY_IMPORT = {
     "reconcile.model": "words",
     "reconcile.words": "",
     "pdj": "access facts gather judge documents text commands errors session",
-    "pdj.commands": "errors session access facts gather judge documents text actions ui code",
+    "pdj.commands": "errors session access facts gather judge documents text act ui code",
+    "pdj.ui": "errors session access facts gather judge documents text act",
+    "pdj.session": "access gather text",
+    "pdj.act": "errors facts gather text code",
     "pdj.code": "errors gather",
-    "pdj.ui": "errors session access facts gather judge documents text actions",
-    "pdj.actions": "errors access gather",
-    "pdj.text": "facts gather judge",
+    "pdj.text": "errors facts gather judge",
     "pdj.judge": "facts",
     "pdj.documents": "errors access",
     "pdj.gather": "access errors facts",
     "pdj.facts": "errors",
     "pdj.access": "errors",
     "pdj.errors": "",
-    "pdj.session": "access text",
     "paddlejob": "",
 }
 """The other rooms of their own package that the modules of a room may import, by name.
@@ -97,6 +97,7 @@ IN_ROOMS = ("api", "controller", "kube", "localcluster", "paddlejob", "pdj", "re
 MAX_MODULES = 14
 CROWDED = {"pdj.commands"}
 """A module for each command: a list of them is no harder to read when it is long."""
+COMMAND_LINE = ("pdj.commands", "pdj.main", "pdj.session", "pdj.completion")
 CLOCKS = {"kube": {"clock.py"}, "localcluster": {"clock.py"}}
 CLOCK_CALLS = {("time", "sleep"), ("time", "time"), ("datetime", "now"), ("datetime", "utcnow")}
 LOGS = {
@@ -124,7 +125,7 @@ READERS = {
     "reconcile/model/waits.py: is_hopeless",  # the kubelet's, the container runtime's
     "reconcile/model/end.py: own_limit",  # the kubelet's
     "reconcile/failure/ending.py: _cause",  # the container runtime's
-    "pdj/actions.py: create",  # the API server's
+    "pdj/act/submit.py: create",  # the API server's
     "pdj/judge/causes.py: _of_record",  # programs'
     "pdj/judge/judge.py: _warned",  # the kubelet's
     "pdj/judge/causes.py: _is_of_etcd",  # programs'
@@ -304,18 +305,37 @@ def test_reconcile_is_pure():
     assert not {path: names for path, names in wrong.items() if names}
 
 
-def test_the_judge_knows_no_client_clock_or_screen():
-    """Nor does anything that it imports, or that this imports."""
-    known, left = set[str](), {dotted(path) for path in modules("pdj.judge", "pdj.facts")}
+def reached(*packages: str) -> set[str]:
+    """What these import, and what that imports in turn."""
+    known, left = set[str](), {dotted(path) for path in modules(*packages)}
     while left:
         path = ROOT / f"{left.pop().replace('.', '/')}.py"
         found = imported_modules(path) if path.exists() else set()
         left |= found - known
         known |= found
+    return known
+
+
+def test_the_judge_knows_no_client_clock_or_screen():
+    known = reached("pdj.judge", "pdj.facts")
     assert "api.catalogue.reasons" in known
-    no_rooms = ("kube", "pdj.access", "pdj.gather", "pdj.text", "pdj.session", "pdj.commands")
+    no_rooms = ("kube", "pdj.access", "pdj.gather", "pdj.act", "pdj.text", *COMMAND_LINE)
     assert not {name for name in known if name.startswith(no_rooms)}
     assert not known & {"argparse", "time", "threading", "socket", "os", "sys"}
+
+
+def test_the_library_and_the_python_client_know_no_command_line_or_screen():
+    known = reached("paddlejob", "pdj.act")
+    assert "pdj.access.kubeconfig" in known
+    assert not {name for name in known if name.startswith(COMMAND_LINE)}
+    assert "argparse" not in known
+
+
+def test_no_modules_of_the_tools_import_one_another():
+    tools = modules("kube", "pdj", "paddlejob")
+    graph = {dotted(path): imported_modules(path) for path in tools}
+    inside = {name: (imports & graph.keys()) - {name} for name, imports in graph.items()}
+    graphlib.TopologicalSorter(inside).prepare()
 
 
 def test_reconcile_keeps_nothing_between_passes():

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from pdj.commands.logs import KEEP
+from pdj.act.follow import KEEP
 from tests.live import patience
 from tests.live.lab import Lab, Raw, paddle_job, shell
 from tests.live.operated import DEPLOYMENT, NAMESPACE

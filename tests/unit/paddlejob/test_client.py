@@ -1,6 +1,5 @@
 """The client without a cluster: what it costs to import, and what it says."""
 
-import argparse
 import ast
 import functools
 import gzip
@@ -25,7 +24,7 @@ from paddlejob.picture import draw
 from pdj.errors import Problem, TimedOut
 from pdj.facts.picture import JobPicture
 from pdj.gather.jobs import NO_OPERATOR, NoOperator
-from pdj.text.terminal import Screen
+from pdj.session import Screen
 from tests.live.lab import paddle_job, shell
 from tests.unit.pdj.cluster import JOBS, SERVED, Cluster, placed
 
@@ -39,7 +38,7 @@ def fit(lr: float = 0.1) -> float:
     return lr
 
 
-def given(function: Any = None, **words: Any) -> argparse.Namespace:
+def given(function: Any = None, **words: Any) -> dict[str, Any]:
     """Arguments of `Client.train`, with its defaults."""
     of_train = inspect.signature(Client.train).parameters.values()
     defaults = {each.name: each.default for each in of_train}
@@ -82,7 +81,7 @@ def test_errors_keep_their_meaning():
     assert type(translate(Problem("anything else"))) is paddlejob.PaddleJobError
 
 
-SHARED = ("access/*", "code/*", "gather/*", "actions", "commands/logs", "commands/restart")
+SHARED = ("access/*", "act/*", "code/*", "gather/*")
 OF_THE_SHELL = re.compile(r"(^|\W)--?[a-z]|kubectl")
 
 
@@ -246,11 +245,11 @@ def test_an_ended_job_that_is_not_created_again_can_be_submitted(
     error, kind, monkeypatch, tmp_path
 ):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("pdj.commands.restart.wait_until_gone", lambda *_: None)
+    monkeypatch.setattr("pdj.act.submit.wait_until_gone", lambda *_: None)
     cluster, raw = Full(error), placed(uid="1") | {"status": {"phase": "Failed"}}
     cluster.objects[f"{JOBS}/mine"] = raw
     client = Client("default")
-    client._session.client = cluster
+    client.__dict__["api"] = cluster
     with client, pytest.raises(kind) as caught:
         Job(client, raw).restart()
     assert cluster.objects == SERVED

@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,8 @@ from api.objects import Raw, name_of, uid_of
 from kube.client import Client
 from kube.errors import AlreadyExists, NotFound
 from pdj.facts.picture import JobPicture
+from pdj.gather.jobs import Handle
+from pdj.gather.live import LiveJob
 from tests.memory.builders import a_job
 
 JOBS = f"/apis/{API_VERSION}/namespaces/default/paddlejobs"
@@ -108,13 +109,19 @@ def _value(obj: Raw, field: str) -> Any:
     return value
 
 
-class Watched:
+class Watched(LiveJob):
     """What is watched of a job, in place of a LiveJob."""
 
     is_known = True
 
-    def __init__(self, picture: Callable[[], JobPicture | None]) -> None:
-        self.picture, self.changed = picture, threading.Event()
+    def __init__(
+        self, picture: Callable[[], JobPicture | None], handle: Handle, with_pods: bool = True
+    ) -> None:
+        super().__init__(handle, with_pods)
+        self._picture = picture
+
+    def picture(self) -> JobPicture | None:
+        return self._picture()
 
     def __enter__(self) -> "Watched":
         return self

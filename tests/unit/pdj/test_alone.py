@@ -7,8 +7,8 @@ from kube.errors import Forbidden
 from pdj.facts.picture import JobPicture
 from pdj.gather.facts import gather
 from pdj.judge.judge import judge
+from pdj.session import Screen
 from pdj.text.status import draw_job
-from pdj.text.terminal import Screen
 from tests.memory.builders import JobBuilder, a_job, a_pod, at
 from tests.unit.pdj.cluster import Cluster
 from tests.unit.reconcile.test_alone import config

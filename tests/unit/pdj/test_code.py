@@ -24,10 +24,10 @@ from api.objects import Raw
 from kube.errors import AlreadyExists
 from pdj.code import unpack as unpacking
 from pdj.code.archive import MAX_BYTES, Archive, pack
-from pdj.code.bundle import ARCHIVE, CODE, FIND_PYTHON, PACKAGES, Bundle, config_map_names
+from pdj.code.bundle import ARCHIVE, CODE, FIND_PYTHON, PACKAGES, Bundle
 from pdj.code.folder import MAX_FILES, find_files
 from pdj.code.ignore import parse_pattern
-from pdj.code.store import code_of, find_orphans, held, sent, settle
+from pdj.code.store import code_of, config_map_names, find_orphans, held, sent, settle
 from pdj.commands import backup
 from pdj.commands.code import describe
 from pdj.errors import Problem, Usage

@@ -23,8 +23,7 @@ from pdj.code.bundle import ARCHIVE, Bundle
 from pdj.commands import code, debug
 from pdj.commands.code import MAX_FOLDERS, describe
 from pdj.errors import Problem
-from pdj.session import Session
-from pdj.text.terminal import Screen
+from pdj.session import Screen, Session
 from tests.unit.pdj.cluster import JOBS, Cluster, placed
 
 MAPS = "/api/v1/namespaces/default/configmaps"

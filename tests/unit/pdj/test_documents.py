@@ -8,7 +8,7 @@ from api.objects import Raw
 from pdj.documents.changes import set_field
 from pdj.documents.checks import Whose, find_errors
 from pdj.documents.convert import convert
-from pdj.documents.quantities import is_quantity
+from pdj.documents.pods import is_quantity
 from pdj.documents.reader import Document
 from pdj.errors import Usage
 from tests.memory.builders import a_job, a_template

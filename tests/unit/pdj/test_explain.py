@@ -18,8 +18,8 @@ from pdj.gather.facts import gather
 from pdj.judge.evidence import GONE
 from pdj.judge.judge import judge
 from pdj.judge.story import Story
+from pdj.session import Screen
 from pdj.text.explain import draw_story
-from pdj.text.terminal import Screen
 from tests.cluster.pdj.test_explain import JOBS
 from tests.memory.builders import NOW, JobBuilder, a_job, a_pod, a_template, stamp
 from tests.unit.pdj.cluster import Cluster

@@ -13,10 +13,9 @@ from pdj.commands.list import _row
 from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture
 from pdj.judge.judge import judge
-from pdj.session import Session
+from pdj.session import Screen, Session
 from pdj.text.explain import describe_story, draw_story
 from pdj.text.status import draw_job
-from pdj.text.terminal import Screen
 from pdj.ui.detail import describe_job
 from tests.faults.explore import Life
 from tests.faults.stories import STORIES

@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from localcluster.machine import clock
-from pdj.code.bundle import ARCHIVE, REQUIREMENTS, config_map_names
-from pdj.commands.local import end_host
+from pdj.act.host import end_host
+from pdj.code.bundle import ARCHIVE, REQUIREMENTS
+from pdj.code.store import config_map_names
 from pdj.errors import Problem
 from pdj.main import main
 from release.wheel import build
@@ -141,7 +142,7 @@ def test_ctrl_c_while_pip_runs_ends_it(tmp_path, installed):
 
 
 def test_a_host_that_hangs_is_killed_in_silence(monkeypatch):
-    monkeypatch.setattr("pdj.commands.local.END_SECONDS", 0.1)
+    monkeypatch.setattr("pdj.act.host.END_SECONDS", 0.1)
     with subprocess.Popen(["sleep", "300"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as host:
         end_host(host, [])
         assert host.returncode == -signal.SIGKILL

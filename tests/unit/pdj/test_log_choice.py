@@ -1,10 +1,12 @@
 """`logs`: what is said where there is nothing to print, or not yet."""
 
 from argparse import ArgumentParser
+from functools import partial
 
 import pytest
 
 from api.constants import Role
+from pdj.act import follow
 from pdj.commands import logs
 from pdj.errors import Problem, TimedOut
 from pdj.facts.picture import JobPicture
@@ -32,7 +34,7 @@ def show(monkeypatch: pytest.MonkeyPatch, *words: str, with_pods: bool = True) -
     job = a_job().with_workers(2).with_status(phase="Completed", attempt=2).build()
     pods = tuple(a_pod(job, Role.WORKER, index, attempt=2).build() for index in (0, 1))
     picture = JobPicture(job, pods if with_pods else ())
-    monkeypatch.setattr(logs, "look", lambda *_: picture)
+    monkeypatch.setattr(follow, "look", lambda *_: picture)
     monkeypatch.setattr("pdj.gather.joblog.has_started", lambda *_: False)
     return logs.run(session(*words))
 
@@ -58,7 +60,7 @@ def test_a_log_that_is_gone_is_told(monkeypatch, capsys, words):
 def test_pods_that_never_started_left_no_log(monkeypatch, capsys):
     job = a_job().with_workers(1).with_status(phase="Failed", attempt=1, startTime=stamp())
     job.with_condition("Running", False).with_condition("Failed", True, 60, "ImageError")
-    monkeypatch.setattr(logs, "look", lambda *_: JobPicture(job.build()))
+    monkeypatch.setattr(follow, "look", lambda *_: JobPicture(job.build()))
     assert logs.run(session()) == 0
     assert capsys.readouterr().err == "no pod of the job has ever started\n"
 
@@ -69,18 +71,19 @@ def test_pods_that_never_started_left_no_log(monkeypatch, capsys):
 def test_what_was_kept_of_an_ended_attempt_is_shown(monkeypatch, capsys, pod, shown):
     failure = {"attempt": 1, "pod": "train-worker-0", "message": "recorded", "exitCode": 3}
     job = a_job().with_workers(1).with_status(phase="Running", attempt=2, failures=[failure])
-    monkeypatch.setattr(logs, "look", lambda *_: JobPicture(job.build()))
+    monkeypatch.setattr(follow, "look", lambda *_: JobPicture(job.build()))
     made = session("--attempt", "1")
     kept = {"binaryData": {pod: pack_log(b"\x1b[32mfirst\x1b[0m\nlast\n")}}
     made.__dict__["client"] = cluster = Cluster()
-    cluster.objects["/api/v1/namespaces/team/configmaps/train.log-1"] = kept
+    home = job.build()["metadata"]["namespace"]
+    cluster.objects[f"/api/v1/namespaces/{home}/configmaps/train.log-1"] = kept
     assert logs.run(made) == 0
     assert capsys.readouterr().out == shown
 
 
 def test_following_does_not_wait_for_a_job_that_is_deleted(monkeypatch, capsys):
     pictures = iter([JobPicture(a_job().with_workers(1).build())])
-    monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: next(pictures, None)))
+    monkeypatch.setattr(follow, "LiveJob", partial(Watched, lambda: next(pictures, None)))
     with pytest.raises(Problem, match="has been deleted"):
         logs.run(session("-f"))
     assert capsys.readouterr().err == ""
@@ -89,7 +92,7 @@ def test_following_does_not_wait_for_a_job_that_is_deleted(monkeypatch, capsys):
 def test_the_log_of_a_pod_that_was_not_seen_to_start_is_read_at_the_end(monkeypatch):
     job = a_job().with_workers(1).with_status(phase="Completed", attempt=1).build()
     behind = JobPicture(job, (a_pod(job, Role.WORKER, 0).build(),))
-    monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: behind))
+    monkeypatch.setattr(follow, "LiveJob", partial(Watched, lambda: behind))
     read = list[str]()
     monkeypatch.setattr(JobLog, "_start", lambda _, source: read.append(source.pod))
     made = session("-f")
@@ -100,13 +103,13 @@ def test_the_log_of_a_pod_that_was_not_seen_to_start_is_read_at_the_end(monkeypa
 
 def test_following_what_is_gone_says_so(monkeypatch, capsys):
     job = a_job().with_workers(1).with_status(phase="Completed", attempt=1).build()
-    monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: JobPicture(job)))
+    monkeypatch.setattr(follow, "LiveJob", partial(Watched, lambda: JobPicture(job)))
     assert logs.run(session("-f")) == 0
     assert "the pods with the logs are gone" in capsys.readouterr().err
 
 
 def test_following_says_that_it_waits_for_the_job(monkeypatch, capsys):
-    monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: None))
+    monkeypatch.setattr(follow, "LiveJob", partial(Watched, lambda: None))
     with pytest.raises(TimedOut, match=r"^train: timed out after 0\.3 s$"):
         logs.run(session("-f", "--timeout", "0.3"))
     said = capsys.readouterr()
@@ -116,7 +119,7 @@ def test_following_says_that_it_waits_for_the_job(monkeypatch, capsys):
 
 def test_a_log_that_never_pauses_is_followed_until_the_timeout(monkeypatch, capsys):
     line = Line(0, "", Source("train-worker-0", "uid", "worker", 0, 1, "main"), b"on and on")
-    monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: None))
+    monkeypatch.setattr(follow, "LiveJob", partial(Watched, lambda: None))
     monkeypatch.setattr(JobLog, "take", lambda *_: [line])
     with pytest.raises(TimedOut):
         logs.run(session("-f", "--timeout", "0.1"))

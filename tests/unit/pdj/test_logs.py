@@ -11,6 +11,7 @@ from kube.client import Client
 from kube.clock import Clock
 from kube.errors import Silent
 from pdj.gather import logs
+from pdj.gather.jobs import Handle
 from pdj.gather.logs import (
     GOES_ON,
     GONE_ON,
@@ -203,7 +204,8 @@ def test_a_node_that_sends_nothing_does_not_hold_the_reader_of_a_log_that_is_not
 
     monkeypatch.setattr(logs, "UNFOLLOWED_READ_SECONDS", 0.01)
     node = Node()
-    reader = LogReader(node, "team", source(0), Merger(Clock(), math.inf), Wish())
+    handle = Handle(node, "team", "train", Clock())
+    reader = LogReader(handle, source(0), Merger(Clock(), math.inf), Wish())
     reader.start()
     assert node.asked.wait(patience.SECONDS)
     reader.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pdj.commands.local import NO_CHECKOUT
+from pdj.act.host import NO_CHECKOUT
 from release.build import build, project_version
 from release.krew import TEMPLATE, release
 

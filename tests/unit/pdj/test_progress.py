@@ -21,11 +21,10 @@ from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture
 from pdj.gather.progress import TrainingReader, read_training
 from pdj.judge.judge import judge
-from pdj.session import Session
+from pdj.session import Screen, Session
 from pdj.text.explain import draw_story
 from pdj.text.progress import describe_training, wrap
 from pdj.text.status import draw_job
-from pdj.text.terminal import Screen
 from pdj.ui.detail import describe_job
 from tests.memory.builders import NOW, a_job, at, stamp
 from tests.unit.pdj.cluster import Cluster

@@ -3,14 +3,16 @@
 import json
 import os
 import signal
+from argparse import Namespace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from api.objects import Raw
-from kube.errors import Forbidden
-from pdj.commands.restart import replace_job
+from kube.errors import Forbidden, Invalid
+from pdj.commands.restart import replace
+from pdj.session import Session
 from tests.unit.pdj.cluster import JOBS, Cluster, placed
 
 
@@ -19,6 +21,13 @@ class Refusing(Cluster):
 
     def delete(self, path: str, *_: Any, **__: Any) -> Raw:
         raise Forbidden(path)
+
+
+class Choosy(Cluster):
+    """A cluster that would refuse every new job."""
+
+    def create(self, path: str, body: Raw, query: Raw | None = None) -> Raw:
+        raise Invalid(path)
 
 
 def closed(_text: str) -> None:
@@ -30,11 +39,12 @@ def ended_by(cluster: Cluster, error: type[BaseException], is_closed: bool = Fal
     """What the command prints that ends so; its output may be closed."""
     cluster.objects[f"{JOBS}/mine"] = placed(uid="1")
     printed: list[str] = []
-    notes = SimpleNamespace(write=printed.append)
-    screen = SimpleNamespace(write=closed) if is_closed else notes
-    session = SimpleNamespace(client=cluster, note=print, screen=screen, notes=notes)
+    notes: Any = SimpleNamespace(write=printed.append)
+    screen: Any = SimpleNamespace(write=closed) if is_closed else notes
+    session = Session(Namespace(timeout=None), screen, notes)
+    session.__dict__["client"] = cluster
     with pytest.raises(error):
-        replace_job(session, cluster.get(f"{JOBS}/mine"), placed())  # type: ignore[arg-type]
+        replace(session, cluster.get(f"{JOBS}/mine"), placed())
     return printed
 
 
@@ -45,7 +55,7 @@ def test_a_job_is_printed_if_the_command_is_ended(number, monkeypatch, tmp_path)
     def wait(*_: Any) -> None:
         os.kill(os.getpid(), number)
 
-    monkeypatch.setattr("pdj.commands.restart.wait_until_gone", wait)
+    monkeypatch.setattr("pdj.act.submit.wait_until_gone", wait)
     before = signal.signal(number, signal.SIG_DFL)  # nohup has SIGHUP ignored
     try:
         job, note = ended_by(Cluster(), KeyboardInterrupt)
@@ -61,12 +71,18 @@ def test_a_job_that_may_not_be_deleted_is_not_said_to_be():
     assert ended_by(Refusing(), Forbidden) == []
 
 
+def test_a_job_is_not_deleted_for_one_that_would_be_refused():
+    cluster = Choosy()
+    assert ended_by(cluster, Invalid) == []
+    assert f"{JOBS}/mine" in cluster.objects
+
+
 def test_a_job_is_kept_if_it_cannot_be_printed(monkeypatch, tmp_path):
     def wait(*_: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("pdj.commands.restart.wait_until_gone", wait)
+    monkeypatch.setattr("pdj.act.submit.wait_until_gone", wait)
     (note,) = ended_by(Cluster(), BrokenPipeError, is_closed=True)
     (file,) = tmp_path.iterdir()
     assert str(file) in note

@@ -20,8 +20,7 @@ from pdj.commands import restore
 from pdj.commands.complaints import complain
 from pdj.commands.restore import read
 from pdj.errors import USAGE, Problem, Usage
-from pdj.session import Session
-from pdj.text.terminal import Screen
+from pdj.session import Screen, Session
 from tests.memory.builders import a_job
 from tests.unit.pdj.cluster import Cluster, placed
 

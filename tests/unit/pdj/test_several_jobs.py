@@ -1,15 +1,19 @@
 """Commands for several jobs: one that fails keeps none of the others from its turn."""
 
 from argparse import Namespace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from kube.errors import ApiError, Forbidden, Invalid, Unauthorized, error_from_status
-from pdj.commands import delete, logs, restart, resume, submit, suspend, wait
+from pdj.act import follow
+from pdj.act import submit as submitting
+from pdj.commands import delete, restart, resume, submit, suspend
+from pdj.commands.wait import await_end
 from pdj.errors import Problem
 from pdj.facts.picture import JobPicture
-from pdj.gather import joblog
+from pdj.gather import joblog, live
 from pdj.gather.jobs import NoOperator, get_job
 from pdj.session import Session
 from tests.memory.builders import a_job, a_pod
@@ -82,7 +86,7 @@ def test_the_jobs_after_one_that_exists_are_submitted(capsys):
 
 
 def test_submit_replaces_a_job_of_the_same_name_if_asked_to(monkeypatch, capsys):
-    monkeypatch.setattr(restart, "wait_until_gone", lambda *_: None)
+    monkeypatch.setattr(submitting, "wait_until_gone", lambda *_: None)
     cluster = cluster_of("old")
     job = {"metadata": {"name": "old"}, "spec": {"suspend": True}}
     assert submit.create_jobs(session(cluster, replace=True), [job]) == 0
@@ -116,8 +120,9 @@ def test_waiting_tells_why_a_job_has_failed(monkeypatch, capsys):
     status = {"phase": "Failed", "conditions": [failed | {"type": "Pending"}, failed]}
     picture = JobPicture({"metadata": {"name": "bad"}, "status": status})
 
-    monkeypatch.setattr(wait, "LiveJob", lambda *_, **__: Watched(lambda: picture))
-    assert wait.wait_for_end(session(Cluster()), "bad") == 1
+    monkeypatch.setattr(live, "LiveJob", partial(Watched, lambda: picture))
+    made = session(Cluster(), output="name")
+    assert await_end(made, made.handle("bad")) == 1
     assert capsys.readouterr().err == "bad: Failed: PodFailed: oh\\x1b …\n"
 
 
@@ -130,8 +135,8 @@ def test_a_job_whose_logs_cannot_be_followed_is_waited_for(has_right, monkeypatc
         return JobPicture(job, (a_pod(job).running().build(),))
 
     monkeypatch.setattr(joblog, "MAX_LOGS", 0)
-    monkeypatch.setattr(logs, "LiveJob", lambda *_: Watched(lambda: picture("Running")))
-    monkeypatch.setattr(wait, "LiveJob", lambda *_, **__: Watched(lambda: picture("Completed")))
+    monkeypatch.setattr(follow, "LiveJob", partial(Watched, lambda: picture("Running")))
+    monkeypatch.setattr(live, "LiveJob", partial(Watched, lambda: picture("Completed")))
     job = {"metadata": {"name": "new"}, "spec": {}}
     made = session(Cluster(), wait=True)
     assert submit.create_jobs(made, [job]) == 0

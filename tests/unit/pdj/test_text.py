@@ -13,9 +13,10 @@ from pdj.facts.training import Training
 from pdj.gather.facts import gather
 from pdj.gather.progress import _of_status
 from pdj.judge.judge import judge
+from pdj.session import Screen
 from pdj.text.status import describe_failure, draw_job
 from pdj.text.tables import age, bar, duration, table
-from pdj.text.terminal import Screen, log_line, pad, plain, shorten, width
+from pdj.text.terminal import log_line, pad, plain, shorten, width
 from tests.memory.builders import NOW, a_job, at, stamp
 from tests.unit.pdj.cluster import Cluster
 

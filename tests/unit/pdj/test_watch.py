@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,18 +16,23 @@ from api.objects import Raw, uid_of
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError, Forbidden, Gone, Throttled, Transient, Unreachable
-from pdj.commands import status, wait
-from pdj.errors import TimedOut
+from pdj.act.follow import read_log
+from pdj.act.wait import wait_for, wait_until_gone
+from pdj.commands import status
+from pdj.errors import Problem, TimedOut
 from pdj.facts.facts import Facts
-from pdj.gather.jobs import NoOperator
-from pdj.gather.live import LiveJob
+from pdj.facts.picture import JobPicture
+from pdj.gather import live
+from pdj.gather.jobs import Handle, NoOperator
+from pdj.gather.live import LiveJob, pictures
+from pdj.gather.logs import Wish
 from pdj.gather.progress import TrainingReader
 from pdj.session import Session
 from pdj.ui import feeds
 from tests.live import patience
 from tests.memory.builders import NOW, a_job, stamp
 from tests.unit.controller.fakes import eventually
-from tests.unit.pdj.cluster import SERVED
+from tests.unit.pdj.cluster import SERVED, Watched
 
 SECONDS = 10
 MOST = 10
@@ -103,6 +109,10 @@ class Server(Client):
         assert self.requests < 100, "it asks without a pause"
 
 
+def handle(server: Server, timeout: float | None = None) -> Handle:
+    return Handle(server, "default", "mine", server.clock, timeout)
+
+
 def session(server: Server) -> Session:
     options: Raw = {"namespace": "default", "job": "mine", "watch": True, "output": None}
     options["timeout"] = SECONDS  # of each thread's own time
@@ -124,11 +134,12 @@ def show(make: Callable[[Any, OwnTime], feeds.Feed]) -> Callable[[Server], None]
 
 
 SCREENS: dict[str, Callable[[Server], object]] = {
-    "wait": lambda server: wait.wait_for_end(session(server), "mine"),
-    "delete --wait": lambda server: wait.wait_until_gone(session(server), "mine", uid_of(JOB)),
+    "wait": lambda server: wait_for(handle(server, SECONDS), lambda _job: False),
+    "logs --follow": lambda server: [*read_log(handle(server, SECONDS), Wish(follow=True))],
+    "delete --wait": lambda server: wait_until_gone(handle(server, SECONDS), uid_of(JOB)),
     "status --watch": lambda server: status.run(session(server)),
     "page": show(lambda client, clock: feeds.JobsFeed(client, "", clock)),
-    "page of a job": show(lambda client, clock: feeds.JobFeed(client, "", "mine", "en", clock)),
+    "page of a job": show(lambda server, _clock: feeds.JobFeed(handle(server), "en")),
 }
 NEWS = {
     "type": "MODIFIED",
@@ -168,7 +179,7 @@ def test_log_of_a_running_job_adds_two_requests():
 
 
 def watch(server: Server) -> LiveJob:
-    return LiveJob(server, "default", "mine", server.clock)
+    return LiveJob(handle(server))
 
 
 def test_kind_that_is_not_served_ends_the_watch():
@@ -193,3 +204,18 @@ def test_jobs_are_shown_without_the_right_to_pods():
     with watch(server) as live:
         eventually(lambda: live.is_known)
         eventually(lambda: getattr(live.picture(), "pods_problem", "") == "no pods")
+
+
+def test_job_that_the_watch_does_not_show_yet_is_not_gone(monkeypatch):
+    done = JobPicture(JOB | {"status": {"phase": "Completed"}})
+    shown = iter([None, None, done])
+    monkeypatch.setattr(live, "LiveJob", partial(Watched, lambda: next(shown)))
+    monkeypatch.setattr(live, "look", lambda *_: JobPicture(JOB))
+    assert [*pictures(handle(Server()))] == [JobPicture(JOB), done]
+
+
+def test_job_that_the_watch_shows_no_more_is_gone(monkeypatch):
+    shown = iter([JobPicture(JOB), None])
+    monkeypatch.setattr(live, "LiveJob", partial(Watched, lambda: next(shown)))
+    with pytest.raises(Problem, match="has been deleted"):
+        list(pictures(handle(Server())))

@@ -7,9 +7,9 @@ from api.status import MAX_HEADLINE_CHARACTERS
 from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture
 from pdj.judge.judge import judge
+from pdj.session import Screen
 from pdj.text.rows import row_of
 from pdj.text.status import draw_job
-from pdj.text.terminal import Screen
 from tests.memory.builders import NOW, a_job
 from tests.memory.world import World, writes_nothing
 

@@ -10,10 +10,10 @@ from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture
 from pdj.facts.training import Training
 from pdj.judge.judge import judge
+from pdj.session import Screen
 from pdj.text.progress import describe_training
 from pdj.text.rows import row_of
 from pdj.text.status import draw_job
-from pdj.text.terminal import Screen
 from reconcile.model.training import Reading
 from reconcile.words.progress import Line, Progress, ProgressReader
 from tests.memory.builders import NOW, a_job

@@ -1,0 +1,66 @@
+"""The connection of a client to the cluster that kubectl would use, or to one on this machine."""
+
+import contextlib
+import sys
+import weakref
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from kube.client import Client
+from paddlejob.errors import NoCluster, translating
+from pdj.access.connection import open_client
+from pdj.access.kubeconfig import Target, load_target
+from pdj.text.terminal import plain
+
+
+class Connection:
+    """Connects on the first call. `nodes` are those of a cluster on this machine, 0 for none."""
+
+    def __init__(
+        self, namespace: str | None, kubeconfig: str | Path | None, context: str | None, nodes: int
+    ) -> None:
+        self._stack = contextlib.ExitStack()
+        self.close = weakref.finalize(self, self._stack.close)
+        """Close the connections, and end the local cluster, if there is one."""
+        self._namespace = namespace
+        self._kubeconfig = str(kubeconfig) if kubeconfig else None
+        self._context = context
+        if nodes:
+            from pdj.act.host import run_host
+
+            order = {"objects": [], "namespace": "default", "nodes": nodes}
+            with translating():
+                _, ready = self._stack.enter_context(run_host(_say, order))
+            self._kubeconfig, self._context = str(ready["kubeconfig"]), None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Client of namespace {self._namespace or '(the default)'}>"
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the client's jobs. Raises NoCluster if no cluster is found."""
+        with translating(NoCluster):
+            return self._namespace or self._target.namespace
+
+    @cached_property
+    def api(self) -> Client:
+        """The client of the API server. Raises NoCluster if no cluster is found."""
+        with translating(NoCluster):
+            client = open_client(self._target)
+        self._stack.callback(client.close)
+        return client
+
+    @cached_property
+    def _target(self) -> Target:
+        return load_target(self._kubeconfig, self._context)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{plain(text)}\n")

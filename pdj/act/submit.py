@@ -1,0 +1,139 @@
+"""Creates jobs, each after the ConfigMap with its code, or in place of a job of its name."""
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from tempfile import NamedTemporaryFile
+
+from api.constants import ANNOTATION_RESTARTED_AT
+from api.objects import Raw, uid_of
+from kube.client import STRICT, Client, Query
+from kube.errors import AlreadyExists, ApiError, Invalid, Transient
+from pdj.act.change import delete
+from pdj.act.wait import wait_until_gone
+from pdj.code.store import held, sent
+from pdj.errors import Problem
+from pdj.gather.jobs import Handle, check_served, get_job
+from pdj.gather.paths import jobs_path
+
+OF_THE_OLD = (ANNOTATION_RESTARTED_AT, "kubectl.kubernetes.io/last-applied-configuration")
+"""Annotations that would be wrong for an object that is created again."""
+TRIAL: Query = {**STRICT, "dryRun": "All"}
+"""The API server checks the object, and keeps nothing."""
+TRIAL_NAME = 30
+"""How many characters of the name the dry run keeps: the API server adds random ones."""
+Say = Callable[[str], None]
+
+
+def submit(
+    client: Client,
+    config_map: Raw | None,
+    job: Raw,
+    replace: Callable[[Raw, Raw], Raw] | None = None,
+    is_trial: bool = False,
+    say: Say = lambda _text: None,
+) -> tuple[Raw, str]:
+    """Create a job, after the ConfigMap with its code; returns the job as the cluster has it, and
+    what was done.
+
+    If the name is taken, `replace` gets the job that has it and the new one. Without `replace`, and
+    in a trial, which only checks the objects, raises Problem from AlreadyExists.
+    """
+    with sent(client, config_map, say, is_trial) if config_map else nullcontext():
+        try:
+            made = create(client, job, TRIAL if is_trial else STRICT)
+        except AlreadyExists as error:
+            name, namespace = job["metadata"].get("name"), job["metadata"]["namespace"]
+            if replace is None or is_trial:
+                raise Problem(
+                    f"there is a job {name} in namespace {namespace} already",
+                    "--replace deletes it and creates this one",
+                    "replace=True deletes it and creates this one",
+                ) from error
+            return replace(get_job(client, namespace, name), job), "replaced"
+        return made, "would be created" if is_trial else "created"
+
+
+def create(client: Client, job: Raw, query: Query = STRICT) -> Raw:
+    """Create a job; returns it as the cluster has it. Raises Problem or ApiError."""
+    name = job["metadata"].get("name")
+    try:
+        return client.create(jobs_path(job["metadata"]["namespace"]), job, query)
+    except AlreadyExists:
+        raise
+    except Invalid as error:  # the message on an unknown field lacks the job's name
+        if not name or f'"{name}"' in error.message:
+            raise
+        raise Problem(f"{name}: {error.message}") from error
+    except ApiError as error:
+        check_served(client, error)
+        raise
+
+
+def bare(obj: Raw) -> Raw:
+    """A copy whose metadata has only name, namespace, labels, and annotations not in OF_THE_OLD."""
+    metadata = {k: obj["metadata"].get(k) for k in ("name", "namespace", "labels", "annotations")}
+    notes = metadata["annotations"] or {}
+    metadata["annotations"] = {k: v for k, v in notes.items() if k not in OF_THE_OLD}
+    return {**obj, "metadata": {k: v for k, v in metadata.items() if v}}
+
+
+def replace_job(
+    handle: Handle,
+    old: Raw,
+    job: Raw | None = None,
+    say: Say = lambda _text: None,
+    lost: Callable[[str, str], None] = lambda _job, _note: None,
+) -> Raw:
+    """Delete a job, and create another of its name, or one with the same fields; returns it.
+
+    Nothing is deleted unless a dry run shows that the API server accepts the new job. If creating
+    the new job fails all the same, the job is written to a file, and a note of the error names the
+    file. `lost` gets the job as text, and the note.
+    """
+    job = job or {k: v for k, v in bare(old).items() if k != "status"}
+    client, name, path = handle.client, handle.name, jobs_path(handle.namespace)
+    trial = {**job["metadata"], "name": None, "generateName": name[:TRIAL_NAME]}
+    client.create(path, {**job, "metadata": trial}, TRIAL)
+    is_asked = False
+    try:
+        with interrupted_by_signals(), held(client, job, say):
+            delete(client, old)
+            is_asked = True
+            wait_until_gone(handle, uid_of(old))
+            return client.create(path, job, STRICT)
+    except (ApiError, Problem, KeyboardInterrupt) as error:
+        if is_asked or isinstance(error, Transient | KeyboardInterrupt):
+            deleted = "is deleted" if is_asked else "may be deleted"
+            text = json.dumps(job, indent=2)
+            kept = _keep(name, text)
+            note = f"{name} {deleted} and could not be created again; it is kept in {kept}"
+            error.add_note(note)
+            lost(text, note)
+        raise
+
+
+def _keep(name: str, text: str) -> str:
+    """Write a job to a new file; returns its path."""
+    with NamedTemporaryFile("w", prefix=f"{name}-", suffix=".json", delete=False) as file:
+        file.write(text)
+    return file.name
+
+
+@contextmanager
+def interrupted_by_signals() -> Iterator[None]:
+    """Let SIGTERM, and SIGHUP of a closed terminal, interrupt the block as Ctrl-C does.
+
+    Signals that are ignored or handled already are left alone. Only the main thread can do this.
+    """
+    before = {}
+    with suppress(ValueError):
+        for each in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(each) is signal.SIG_DFL:
+                before[each] = signal.signal(each, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
