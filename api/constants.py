@@ -128,7 +128,7 @@ class CleanPodPolicy(StrEnum):
     ALWAYS = "Always"
     NEVER = "Never"
     ON_FAILURE = "OnFailure"
-    ON_COMPLETION = "OnCompletion"  # after success only; the default of the operator's flag
+    ON_COMPLETION = "OnCompletion"  # after success only
 
 
 class Phase(StrEnum):

@@ -231,8 +231,9 @@ def _lifecycle() -> Raw:
     return {
         "cleanPodPolicy": an_enum(
             "Whether pods and Services are deleted when the job has ended. OnFailure: only if it "
-            "has failed. OnCompletion: only if it has succeeded. Unset: the operator's default, "
-            "usually OnCompletion. If a job fails, pods that still run are kept only with Never.",
+            "has failed. OnCompletion: only if it has succeeded. Unset: the operator's default; "
+            "usually, pods that have ended stay, with their logs, and those that still run are "
+            "deleted. If a job fails, pods that still run are kept only with Never.",
             clean,
         ),
         "cleanPolicy": an_enum("Another spelling of cleanPodPolicy.", clean),

@@ -174,7 +174,7 @@ class JobStatus:
     )
     start_time: str = time_field("When the job started, or was last resumed.")
     completion_time: str = time_field("When the job ended, well or not.")
-    replicas: int = count_field("The number of worker pods that exist, for the scale subresource.")
+    replicas: int = count_field("Worker pods that exist, or did at the end; for kubectl scale.")
     selector: str = text_field("The label selector of the workers, for the scale subresource.")
     roles: dict[Role, RoleStatus] = field(default_factory=dict)
     attempt: int = count_field(

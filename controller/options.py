@@ -184,9 +184,11 @@ def _add_job_flags(add: Callable[..., None]) -> None:
     add("image-error-after", "600", absent, _seconds, dest="image_pull_grace_seconds")
     held = "seconds until a job with room for only some of its pods deletes them; 0: never"
     add("give-back-after", "300", held, _seconds, dest="give_back_after_seconds")
-    clean = "cleanPodPolicy of jobs that do not set it: Always, Never, OnFailure, OnCompletion"
-    policy = _one_of([*CleanPodPolicy], CleanPodPolicy)
-    add("default-clean-pod-policy", "OnCompletion", clean, policy)
+    clean = (
+        "cleanPodPolicy if unset: Always, Never, OnFailure, OnCompletion; empty: ended pods stay"
+    )
+    policy = _one_of([*CleanPodPolicy, ""], lambda text: CleanPodPolicy(text) if text else None)
+    add("default-clean-pod-policy", "", clean, policy)
     ttl = "ttlSecondsAfterFinished of jobs that do not set it; empty: ended jobs stay"
     add("default-ttl-seconds-after-finished", "", ttl, _ttl, dest="default_ttl_seconds")
     add("host-port-range", "30000-60999", "ports of jobs with intranet: Host", _ports)
@@ -231,7 +233,7 @@ def _matching(pattern: str, complaint: str, convert: Callable[[str], Any] = str)
 
 
 def _one_of(words: Sequence[str], convert: Callable[[str], Any] = str) -> _Parse:
-    return _matching("|".join(words), f"must be one of {', '.join(words)}", convert)
+    return _matching("|".join(words), f"must be one of {', '.join(filter(None, words))}", convert)
 
 
 _count = _matching("0*[1-9][0-9]*", "is not a positive number", int)

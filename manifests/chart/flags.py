@@ -51,7 +51,7 @@ _TYPES: dict[str, Raw] = {
     "config-error-after": _SECONDS,
     "image-error-after": _SECONDS,
     "give-back-after": _SECONDS,
-    "default-clean-pod-policy": {"enum": list(CleanPodPolicy)},
+    "default-clean-pod-policy": {"enum": ["", *CleanPodPolicy]},
     "default-ttl-seconds-after-finished": {
         "anyOf": [{"const": ""}, {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}]
     },

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{kind}", type=_pairs, default={}, metavar="K=V,...", help=help_)
     parser.add_argument("--backoff-limit", type=natural, help="how many restarts after failures")
     parser.add_argument("--intranet", choices=[str(each) for each in Intranet])
-    clean = "which pods are deleted when the job ends (Never: none, so logs stay)"
+    clean = "which pods are deleted when the job ends (default: those that still run)"
     parser.add_argument("--clean-pod-policy", choices=list(map(str, CleanPodPolicy)), help=clean)
     local.configure(parser)
     add_creation(parser)

@@ -28,7 +28,7 @@ VOLCANO_MAX_RETRY = 3
 _OWNED = (POD_VARIABLES | CONFIG_MAP_VARIABLES) - {PORT_VARIABLE}
 _SERVERS = frozenset({"ps", "pserver", "pservers", "server", "servers", "parameter-server"})
 _WORKERS = frozenset({"worker", "workers", "trainer", "trainers"})
-_CLEAN = {"All": "Always", "None": "Never", "Running": "OnCompletion"}
+_CLEAN = {"All": "Always", "None": "Never"}
 _KEPT_BY_US = frozenset({("PodFailed", "RestartJob"), ("PodEvicted", "RestartJob")})
 
 
@@ -212,8 +212,6 @@ def _kubeflow(fields: _Fields, notes: Notes, _name: str) -> Raw:
     policy = fields.inside("runPolicy")
     gang = policy.inside("schedulingPolicy")
     clean = policy.take("cleanPodPolicy")
-    if clean == "Running":
-        notes.guessed("spec.runPolicy.cleanPodPolicy", "OnCompletion, which deletes ended pods too")
     made = {
         **_same(
             policy, "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished", "suspend"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from api.constants import API_VERSION, KIND, TRAINER_CONTAINER, CleanPodPolicy, Role
+from api.constants import API_VERSION, KIND, TRAINER_CONTAINER, Role
 from api.objects import Raw
 from api.rules import NAME_MESSAGE, NAME_PATTERN
 from pdj.documents.reader import Document
@@ -34,15 +34,15 @@ def build_job(
     resources: Raw,
     **fields: Any,
 ) -> Raw:
-    """A job of this image with these numbers of pods, and `fields` of the spec, by default with
-    cleanPodPolicy Never. `env` has NAME=VALUE. Raises Usage for values that no job can have.
+    """A job of this image with these numbers of pods, and `fields` of the spec.
+
+    `env` has NAME=VALUE. Raises Usage for values that no job can have.
     """
     container: Raw = {"name": TRAINER_CONTAINER, "image": image}
     resources = {kind: amounts for kind, amounts in resources.items() if amounts}
     more = {"command": [*command], "env": [*map(_variable, env)], "resources": resources}
     container |= {field: value for field, value in more.items() if value}
     spec: Raw = {field: value for field, value in fields.items() if value is not None}
-    spec.setdefault("cleanPodPolicy", str(CleanPodPolicy.NEVER))
     for role, count in counts.items():
         if count:
             template = {"spec": {"containers": [copy.deepcopy(container)]}}

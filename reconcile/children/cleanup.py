@@ -1,7 +1,9 @@
 """The children to delete: unwanted ones of a live job, and those that cleanPodPolicy names."""
 
+from enum import IntEnum
+
 from api.constants import LABEL_ATTEMPT, CleanPodPolicy, Condition, Phase
-from api.objects import labels_of, name_of
+from api.objects import dicts_in, labels_of, name_of
 from reconcile.attempt.adoption import take_over
 from reconcile.attempt.deadlines import is_time_up
 from reconcile.attempt.elastic import is_recorded
@@ -11,8 +13,23 @@ from reconcile.model.view import View
 from reconcile.objects.gang import find_gang
 from reconcile.objects.workload import is_queued
 
-CLEANED_WHEN_COMPLETED = (CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_COMPLETION)
-CLEANED_WHEN_FAILED = (CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_FAILURE)
+
+class Stay(IntEnum):
+    """Which pods of an ended job stay. Of two answers, the lesser holds."""
+
+    NONE = 0
+    ENDED = 1
+    ALL = 2
+
+
+STAYS: dict[CleanPodPolicy | None, tuple[Stay, Stay]] = {
+    CleanPodPolicy.ALWAYS: (Stay.NONE, Stay.NONE),
+    CleanPodPolicy.NEVER: (Stay.ALL, Stay.ALL),
+    CleanPodPolicy.ON_FAILURE: (Stay.ALL, Stay.NONE),
+    CleanPodPolicy.ON_COMPLETION: (Stay.NONE, Stay.ENDED),
+    None: (Stay.ENDED, Stay.ENDED),
+}
+"""What stays after success, and after a failure."""
 
 
 def wanted_deletes(view: View) -> tuple[Delete, ...]:
@@ -51,9 +68,13 @@ def _replaced_deletes(view: View) -> tuple[Delete, ...]:
 
 
 def _cleanup_deletes(view: View) -> tuple[Delete, ...]:
-    """The children of an ended job that its policy does not keep; never its ConfigMaps."""
-    services = view.observed.services if _cleans_all(view) else ()
-    pods = _pods_to_go(view)
+    """The children of an ended job that do not stay; its ConfigMaps always do.
+
+    A Service leads to a pod that runs, so Services stay only where such pods do.
+    """
+    stay = _decide_stay(view)
+    services = () if stay is Stay.ALL else view.observed.services
+    pods = [pod for pod in view.all_pods if not _stays(view, pod, stay)]
     going = {pod.uid for pod in pods}
     # An ended job keeps its PodGroups only while kept pods still run.
     still_run = any(pod.uid not in going and not has_ended(pod) for pod in view.all_pods)
@@ -61,27 +82,29 @@ def _cleanup_deletes(view: View) -> tuple[Delete, ...]:
     return deletes_of((*(pod.raw for pod in pods), *services, *groups))
 
 
-def _pods_to_go(view: View) -> list[PodView]:
-    if _cleans_all(view):
-        return list(view.all_pods)
-    has_failed, policy = view.job.status.phase == Phase.FAILED, view.clean_pod_policy
-    stops = has_failed and policy is not CleanPodPolicy.NEVER
-    stops |= view.observed.workloads_served and is_queued(view)  # its quota was taken back
-    # Pods of other attempts always go. An operator that died, or whose cache lagged, left them.
-    return [
-        pod
-        for pod in view.all_pods
-        if pod.attempt != view.attempt or (stops and not has_ended(pod))
-    ]
-
-
-def _cleans_all(view: View) -> bool:
+def _decide_stay(view: View) -> Stay:
     if is_time_up(view):
-        return True  # the job goes when its pods have gone and their quota is given back
-    failed = view.job.status.phase == Phase.FAILED
-    return view.clean_pod_policy in (CLEANED_WHEN_FAILED if failed else CLEANED_WHEN_COMPLETED)
+        return Stay.NONE  # the job goes when its pods have gone and their quota is given back
+    stay = STAYS[view.clean_pod_policy][view.job.status.phase == Phase.FAILED]
+    has_lost_quota = view.observed.workloads_served and is_queued(view)
+    return min(stay, Stay.ENDED) if has_lost_quota else stay
+
+
+def _stays(view: View, pod: PodView, stay: Stay) -> bool:
+    # Pods of other attempts always go. An operator that died, or whose cache lagged, left them.
+    return pod.attempt == view.attempt and stay >= (Stay.ENDED if _is_over(pod) else Stay.ALL)
 
 
 def has_ended(pod: PodView) -> bool:
     """Whether all containers have ended, not only the trainer: a sidecar takes resources, too."""
     return (pod.raw.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+
+
+def _is_over(pod: PodView) -> bool:
+    """Whether the pod ends without us: its containers have ended, and none is started again.
+
+    Its kubelet then stops native sidecars, and reports another phase only after that.
+    """
+    statuses = dicts_in((pod.raw.get("status") or {}).get("containerStatuses"))
+    ended = all((each.get("state") or {}).get("terminated") for each in statuses)
+    return has_ended(pod) or (ended and pod.state in (PodState.SUCCEEDED, PodState.FAILED))

@@ -265,7 +265,7 @@ class Settings:
     config_error_grace_seconds: float = 60.0
     image_pull_grace_seconds: float = 600.0
     give_back_after_seconds: float = 300.0
-    default_clean_pod_policy: CleanPodPolicy = CleanPodPolicy.ON_COMPLETION
+    default_clean_pod_policy: CleanPodPolicy | None = None
     default_ttl_seconds: int | None = None
     host_port_range: tuple[int, int] = (30000, 60999)
     host_port_share: float = 0.25

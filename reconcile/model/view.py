@@ -47,8 +47,8 @@ class View:
         return reading if reading is not None and reading.attempt == self.attempt else None
 
     @property
-    def clean_pod_policy(self) -> CleanPodPolicy:
-        """The job's cleanPodPolicy, or the operator's default."""
+    def clean_pod_policy(self) -> CleanPodPolicy | None:
+        """The job's cleanPodPolicy, or the operator's default; None if neither is set."""
         return self.job.spec.clean_pod_policy or self.settings.default_clean_pod_policy
 
     @cached_property

@@ -66,6 +66,7 @@ def tell_in_others(view: View) -> tuple[JobStatus, Raw | None]:
 def _with_facts(view: View, status: JobStatus) -> JobStatus:
     spec = view.job.spec
     counts = {role: _count_role(view, role) for role in spec.roles}
+    workers = sum(pod.role is Role.WORKER for pod in view.all_pods)
     gang = find_gang(view)
     is_held = spec.suspend or status.is_true(Condition.SUSPENDED) or is_queued(view)
     return changed(
@@ -75,7 +76,7 @@ def _with_facts(view: View, status: JobStatus) -> JobStatus:
         start_time=status.start_time or ("" if is_held else format_time(_first_look(view))),
         pod_group=gang.name if gang else "",
         selector=f"{LABEL_JOB_UID}={view.job.uid},{LABEL_ROLE}={Role.WORKER}",
-        replicas=sum(pod.role is Role.WORKER for pod in view.all_pods),
+        replicas=status.replicas if _has_ended(view) else workers,
         roles=counts,
     )
 

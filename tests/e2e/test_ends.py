@@ -4,10 +4,14 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from api.constants import Reason
 from tests.e2e.jobs import SLEEP, template
 from tests.e2e.node import CONTAINERD, KUBELET, NODE_PATH, PAUSE_IMAGE, RealNode
-from tests.live.lab import Lab, paddle_job
+from tests.live.faulty import SLOW_TO_STOP
+from tests.live.history import History
+from tests.live.lab import CORE, Lab, Raw, paddle_job
 
 
 def test_an_empty_dir_over_its_limit_ends_the_job_and_names_the_field(lab: Lab) -> None:
@@ -58,6 +62,31 @@ def test_a_container_lost_with_its_runtime_is_not_charged(node: RealNode, lab: L
     assert record["reason"] == Reason.NODE_LOST
     assert "Unknown" in record["message"]
     assert not lab.wait_phase("lost", "Running").get("failureCount")
+
+
+@pytest.mark.parametrize("sidecar", [None, SLOW_TO_STOP], ids=["alone", "native sidecar"])
+def test_a_job_that_ended_well_leaves_its_logs_and_no_process(
+    node: RealNode, lab: Lab, sidecar: str | None
+) -> None:
+    """A kubelet reports a pod's end only when nothing of it runs any more."""
+    worker = template("echo trained")
+    if sidecar:
+        beside = template(sidecar, name="beside", restartPolicy="Always")["spec"]["containers"]
+        worker["spec"] |= {"initContainers": beside, "terminationGracePeriodSeconds": 30}
+    with History(lab, CORE, "pods") as pods:
+        lab.submit(paddle_job("kept", {"ps": (1, template(SLEEP)), "worker": (2, worker)}))
+        lab.wait_completed("kept")
+        lab.wait(lambda: not trainers(node, lab), "no process runs")
+        seen = [thing for _, thing in pods.events("kept-worker")]
+    if sidecar:
+        late = [pod for pod in seen if has_trained(pod) and pod["status"]["phase"] == "Running"]
+        assert late, "the trainer's end is seen before the pod's"
+    assert [lab.log(name) for name in lab.pod_names("kept")] == ["trained\n", "trained\n"]
+
+
+def has_trained(pod: Raw) -> bool:
+    statuses = pod["status"].get("containerStatuses") or ()
+    return any("terminated" in each["state"] for each in statuses)
 
 
 def label(node: RealNode, zone: str) -> None:

@@ -1,6 +1,6 @@
 """What must hold at every moment of a job's life, whatever happens to it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -29,6 +29,13 @@ from tests.memory.world import Change, World
 LISTS = ("PADDLE_PSERVERS", "PADDLE_TRAINER_IPS")
 TERMINAL = ("Completed", "Failed")
 TERMINAL_POD = ("Succeeded", "Failed")
+RUN_ON = (("Never", "Completed"), ("Never", "Failed"), ("OnFailure", "Completed"))
+"""cleanPodPolicy and phase of the jobs whose pods may run after the end."""
+NONE_STAY = (
+    *(("Always", "Completed"), ("Always", "Failed")),
+    *(("OnFailure", "Failed"), ("OnCompletion", "Completed")),
+)
+"""The same of the jobs that keep no pod."""
 LATE = timedelta(seconds=3)
 """A deadline is kept within 2 s; times of the status are whole seconds."""
 UNCHARGED_CODES = (0, EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
@@ -45,8 +52,10 @@ class Invariants:
     """Ends of pods that may be charged, at most."""
     most_limit: int = 0
     _read: int = 0
-    _deleted: set[int] = field(default_factory=set)
-    """The versions of the changes that follow the operator's deletes."""
+    seen: Callable[[], int] = lambda: 0
+    """The version up to which the operator has seen pods."""
+    _deleted: dict[int, int] = field(default_factory=dict)
+    """By the version of the change that follows a delete of the operator, what it had seen."""
     _jobs: dict[str, Raw] = field(default_factory=dict)
     """By UID, each job's last version."""
     _pods: set[str] = field(default_factory=set)
@@ -62,7 +71,7 @@ class Invariants:
     def note_write(self, verb: str) -> None:
         """The operator is about to write to the world."""
         if verb == "delete":
-            self._deleted.add(self.world.version + 1)
+            self._deleted[self.world.version + 1] = self.seen()
 
     def check(self) -> None:
         """Read the changes since the last check."""
@@ -79,7 +88,10 @@ class Invariants:
         self._check_foreign()
 
     def _check_life(self, change: Change) -> None:
-        """The operator deletes no healthy pod of the attempt that its job is in."""
+        """The operator deletes no healthy pod of the attempt that its job is in.
+
+        Nor, after the job's end, one whose end it has seen, if cleanPodPolicy is unset.
+        """
         pod = self._lives.pop(change.place[1], None)
         if change.obj is not None and labels_of(change.obj).get(LABEL_JOB_UID):
             self._lives[change.place[1]] = change.obj
@@ -87,12 +99,19 @@ class Invariants:
             self._full_ends.add((labels_of(pod).get(LABEL_ATTEMPT, "1"), name_of(pod)))
         is_deleted = change.obj is None or is_deleting(change.obj)
         by_operator = is_deleted and change.version in self._deleted
-        if pod is None or not by_operator or not _is_healthy(pod):
+        if pod is None or not by_operator or is_deleting(pod):
             return
         job = self._jobs[labels_of(pod)[LABEL_JOB_UID]]
         status, labels = job.get("status") or {}, labels_of(pod)
-        ends = status.get("phase") in TERMINAL or _is_true(status, "Suspended")
         is_past = labels[LABEL_ATTEMPT] != str(status.get("attempt", labels[LABEL_ATTEMPT]))
+        has_ended = status.get("phase") in TERMINAL
+        if not _is_healthy(pod):
+            is_unseen = int(pod["metadata"]["resourceVersion"]) > self._deleted[change.version]
+            goes = {"cleanPodPolicy", "ttlSecondsAfterFinished"} & job["spec"].keys()
+            may_go = is_past or goes or is_unseen or not has_ended
+            assert may_go, f"the log of {name_of(pod)} was deleted"
+            return
+        ends = has_ended or _is_true(status, "Suspended")
         wanted = (job["spec"].get(labels[LABEL_ROLE]) or {}).get("replicas", 0)
         is_surplus = int(labels[LABEL_INDEX]) >= wanted
         assert ends or is_past or is_surplus, f"{name_of(pod)} was deleted without cause"
@@ -257,13 +276,10 @@ def check_end(world: World) -> None:
 
 
 def _check_cleaned(job: Raw, status: Raw, pods: list[Raw]) -> None:
-    policy = job["spec"].get("cleanPodPolicy") or "OnCompletion"
-    is_failed = status["phase"] == "Failed"
-    cleaning = ("Always", "OnFailure") if is_failed else ("Always", "OnCompletion")
-    if policy in cleaning:
-        assert not pods, "pods stay that the policy does not keep"
-    elif is_failed and policy != "Never":
-        assert not [p for p in pods if p["status"]["phase"] not in TERMINAL_POD]
+    end = (job["spec"].get("cleanPodPolicy"), status["phase"])
+    running = [name_of(pod) for pod in pods if pod["status"]["phase"] not in TERMINAL_POD]
+    assert end in RUN_ON or not running, f"{running} run on after the end"
+    assert end not in NONE_STAY or not pods, "pods stay that the policy does not keep"
 
 
 def _count_of(role: str, counts: Iterable[Raw]) -> int:

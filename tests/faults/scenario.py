@@ -42,7 +42,9 @@ class Scenario:
     def __post_init__(self) -> None:
         self.kubelet = Kubelet(self.world)
         self.operator = Operator(self.world, self.client)
-        self.invariants = Invariants(self.world, self.kubelet)
+        self.invariants = Invariants(
+            self.world, self.kubelet, seen=lambda: self.operator.seen.get("Pod", 0)
+        )
         self.world.before_write = self.invariants.note_write
         self.crowded_out: set[str] = set()
         self.pulling: set[str] = set()

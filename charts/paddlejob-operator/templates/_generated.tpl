@@ -234,7 +234,7 @@ kustomize.toolkit.fluxcd.io/prune: disabled
 "config-error-after": "60"
 "image-error-after": "600"
 "give-back-after": "300"
-"default-clean-pod-policy": "OnCompletion"
+"default-clean-pod-policy": ""
 "default-ttl-seconds-after-finished": ""
 "host-port-range": "30000-60999"
 "host-port-share": ""

@@ -7,7 +7,8 @@ import pytest
 
 from pdj.act.follow import KEEP
 from tests.live import patience
-from tests.live.lab import Lab, Raw, paddle_job, shell
+from tests.live.faulty import SLOW_TO_STOP
+from tests.live.lab import SERVER, Lab, Raw, paddle_job, shell
 from tests.live.operated import DEPLOYMENT, NAMESPACE
 from tests.live.pdj import CHECKOUT, Tool
 
@@ -75,9 +76,31 @@ def test_it_ends_with_the_job_and_its_result(followed: tuple[int, str, str]) -> 
     assert notes.endswith("--- talk Completed: WorkersSucceeded: 4 workers ended well\n")
 
 
+def test_log_is_there_after_the_end_and_nothing_runs(module_lab: Lab, tool: Tool) -> None:
+    """The workers have a native sidecar, which their kubelet stops after they have ended."""
+    proxy = shell(SLOW_TO_STOP, name="proxy", restartPolicy="Always")["spec"]["containers"]
+    worker = shell("echo trained")
+    worker["spec"]["initContainers"] = proxy
+    module_lab.submit(paddle_job("kept", {"ps": (1, SERVER), "worker": (2, worker)}))
+    status = module_lab.wait_completed("kept")
+    workers = ["kept-worker-0", "kept-worker-1"]
+    ended = [(name, "Succeeded") for name in workers]
+    module_lab.wait(lambda: phases(module_lab, "kept") == ended, "the workers alone are left")
+    found = sorted(tool.ok("logs", "kept").splitlines())
+    assert found == ["worker-0 | trained", "worker-1 | trained"]
+    module_lab.kubectl("delete", "pod", *workers)  # as Kubernetes does where there are too many
+    module_lab.submit(paddle_job("later", {"worker": (1, shell("true"))}))
+    module_lab.wait_completed("later")
+    assert {**status, "ps": module_lab.status("kept")["ps"]} == module_lab.status("kept")
+
+
+def phases(lab: Lab, job: str) -> list[tuple[str, str]]:
+    return [(pod["metadata"]["name"], pod["status"].get("phase", "")) for pod in lab.pods(job)]
+
+
 def test_lines_of_all_pods_are_in_order_of_time(module_lab: Lab, tool: Tool) -> None:
     script = "for i in 1 2 3 4 5 6; do echo $i; sleep 0.3; done"
-    job = paddle_job("tick", {"worker": (2, shell(script))}, cleanPodPolicy="Never")
+    job = paddle_job("tick", {"worker": (2, shell(script))})
     module_lab.submit(job)
     module_lab.wait_completed("tick")
     times = [
@@ -91,7 +114,7 @@ def test_lines_of_all_pods_are_in_order_of_time(module_lab: Lab, tool: Tool) -> 
 def test_choices_of_pods_and_lines(module_lab: Lab, tool: Tool) -> None:
     script = "for i in 1 2 3; do echo $POD $i; done"
     env = [{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]
-    job = paddle_job("few", {"worker": (2, shell(script, env=env))}, cleanPodPolicy="Never")
+    job = paddle_job("few", {"worker": (2, shell(script, env=env))})
     module_lab.submit(job)
     module_lab.wait_completed("few")
     chosen = tool.ok("logs", "few", "--role", "worker", "--index", "1", "--no-prefix")
@@ -122,7 +145,7 @@ def test_hostile_lines_stay_text(module_lab: Lab, tool: Tool) -> None:
     line = r"b'\x1b[2J\xff\xe2\x80\xae' + b'x' * 10_000_000 + b'\n'"
     write = f"import sys; sys.stdout.buffer.write({line})"
     template = shell("", command=["python3", "-c", write], image="python")
-    module_lab.submit(paddle_job("evil", {"worker": (1, template)}, cleanPodPolicy="Never"))
+    module_lab.submit(paddle_job("evil", {"worker": (1, template)}))
     module_lab.wait_completed("evil")
     out = tool.ok("logs", "evil", "--no-prefix")
     assert out.startswith("\\x1b[2J\ufffd\\u202exxx")

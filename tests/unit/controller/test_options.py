@@ -50,6 +50,11 @@ def test_a_namespace_with_an_operator_of_its_own_may_hold_all_ports():
     assert shared.settings.host_port_share == 0.1
 
 
+@pytest.mark.parametrize("arguments", [[], ["--default-clean-pod-policy", ""]])
+def test_no_policy_for_pods_is_the_default(arguments):
+    assert parse_options(arguments, {}).settings.default_clean_pod_policy is None
+
+
 @pytest.mark.parametrize(
     ("value", "read"),
     [("", ()), ("a", ("a",)), ("b,a", ("b", "a")), ("a, b", ("a", "b")), ("a,a", ("a",))],
@@ -84,6 +89,7 @@ WRONG = {
     "a format": ["--log-format", "xml"],
     "a level": ["--log-level", "loud"],
     "a scheduler": ["--scheduling", "slurm"],
+    "a policy for pods": ["--default-clean-pod-policy", "Sometimes"],
     "a range backwards": ["--host-port-range", "9-1"],
     "a range too narrow": ["--host-port-range", "40000-40018"],
     "a range too high": ["--host-port-range", "1-70000"],

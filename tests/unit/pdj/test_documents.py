@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from api.constants import Role
 from api.objects import Raw
 from pdj.documents.changes import set_field
 from pdj.documents.checks import Whose, find_errors
 from pdj.documents.convert import convert
+from pdj.documents.job import build_job
 from pdj.documents.pods import is_quantity
 from pdj.documents.reader import Document
 from pdj.errors import Usage
@@ -121,6 +123,23 @@ def test_kubeflows_master_is_one_worker_more():
     assert made["spec"]["worker"]["replicas"] == 3
     assert made["spec"]["cleanPodPolicy"] == "Always"
     assert all(note.startswith("guessed") for note in notes)
+
+
+def test_job_of_an_image_leaves_open_which_of_its_pods_stay():
+    """So it keeps its logs, and its servers end, where the administrator has not set another."""
+    counts = {Role.PS: 1, Role.WORKER: 2}
+    assert set(build_job("train:1", None, counts, (), (), {})["spec"]) == {"ps", "worker"}
+
+
+def test_kubeflow_jobs_that_keep_what_has_ended_become_those_of_the_default():
+    spec = {
+        "runPolicy": {"cleanPodPolicy": "Running"},
+        "paddleReplicaSpecs": {"Worker": {"replicas": 2, "template": a_template()}},
+    }
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "PaddleJob", "metadata": {"name": "k"}}
+    made, notes = convert({**job, "spec": spec})
+    assert "cleanPodPolicy" not in made["spec"]
+    assert notes == []
 
 
 @pytest.mark.parametrize("value", [{}, {"apiVersion": "v1", "kind": "Pod"}, {"spec": 5}])

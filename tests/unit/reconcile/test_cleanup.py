@@ -1,5 +1,6 @@
 """What goes when a job has ended, by cleanPodPolicy."""
 
+from collections.abc import Callable
 from copy import deepcopy
 
 import pytest
@@ -9,11 +10,13 @@ from api.objects import Raw
 from reconcile.attempt.deadlines import seconds_to_ttl
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.model.plan import Refusal, Settings
-from tests.memory.builders import a_job, a_pod, hold_of, view_of
-from tests.memory.world import World
+from tests.memory.builders import PodBuilder, a_job, a_pod, hold_of, view_of
+from tests.memory.world import World, writes_nothing
 
 SERVER, ENDED, RUNNING = "train-ps-0", "train-worker-0", "train-worker-1"
-ALL = [SERVER, ENDED, RUNNING]
+WORKERS = [ENDED, RUNNING]
+ALL = [SERVER, *WORKERS]
+RUNS: Raw = {"running": {}}
 
 
 def end(world: World, policy: str | None, outcome: str) -> None:
@@ -33,7 +36,7 @@ def end(world: World, policy: str | None, outcome: str) -> None:
 @pytest.mark.parametrize(
     ("policy", "outcome", "left"),
     [
-        pytest.param(None, "Completed", [], id="unset-completed"),
+        pytest.param(None, "Completed", WORKERS, id="unset-completed"),
         pytest.param("OnCompletion", "Completed", [], id="OnCompletion-completed"),
         pytest.param("Always", "Completed", [], id="Always-completed"),
         pytest.param("OnFailure", "Completed", ALL, id="OnFailure-completed"),
@@ -48,16 +51,30 @@ def end(world: World, policy: str | None, outcome: str) -> None:
 def test_policy_decides_which_pods_stay(world, policy, outcome, left):
     end(world, policy, outcome)
     assert world.names("Pod") == left
-    assert bool(world.names("Service")) == bool(left)
+    assert world.names("Service") == (ALL if left == ALL else []), "they lead to pods that run"
 
 
-def test_operators_default_holds_where_the_job_says_nothing():
-    settings = Settings(default_clean_pod_policy=CleanPodPolicy.NEVER, default_ttl_seconds=100)
-    for own, left in ((None, ALL), ("Always", [])):
-        world = World(settings)
-        end(world, own, "Completed")
-        assert world.names("Pod") == left
-        assert world.settle().requeue_after == 100
+@pytest.mark.parametrize(
+    ("default", "own", "left"),
+    [
+        (None, None, WORKERS),
+        (CleanPodPolicy.NEVER, None, ALL),
+        (CleanPodPolicy.NEVER, "Always", []),
+        (CleanPodPolicy.ON_COMPLETION, None, []),
+        (CleanPodPolicy.ALWAYS, "OnFailure", ALL),
+    ],
+)
+def test_operators_default_holds_where_the_job_says_nothing(default, own, left):
+    world = World(Settings(default_clean_pod_policy=default))
+    end(world, own, "Completed")
+    assert world.names("Pod") == left
+
+
+def test_operators_default_ttl_holds_where_the_job_says_nothing():
+    settings = Settings(default_ttl_seconds=100)
+    world = World(settings)
+    end(world, None, "Completed")
+    assert world.settle().requeue_after == 100
     job = a_job().with_spec(ttlSecondsAfterFinished=0).with_status(phase="Completed")
     view = view_of(job.with_status(completionTime="2026-01-01T00:00:00Z"), settings=settings)
     assert (seconds_to_ttl(view) or 0) <= 0
@@ -89,15 +106,49 @@ def test_nothing_is_made_again_after_the_end(world):
     assert world.phase() == "Completed"
 
 
-def test_sidecar_that_goes_on_does_not_hold_its_place():
+Ending = Callable[[PodBuilder], PodBuilder]
+GONE: Raw = {"terminated": {"exitCode": 0}}
+ENDINGS: dict[str, tuple[Ending, bool]] = {
+    "phase comes later": (lambda pod: pod, True),
+    "native sidecar is stopped": (lambda pod: pod.with_init_container("proxy", RUNS), True),
+    "sidecar has ended": (lambda pod: pod.with_container("logs", GONE), True),
+    "sidecar goes on": (lambda pod: pod.with_container("logs", RUNS), False),
+    "sidecar starts again": (
+        lambda pod: pod.with_container("logs", {"waiting": {"reason": "CrashLoopBackOff"}}),
+        False,
+    ),
+}
+"""What becomes of a pod whose trainer has ended, and whether it then ends by itself."""
+
+
+@pytest.mark.parametrize(("ending", "stays"), ENDINGS.values(), ids=ENDINGS)
+@pytest.mark.parametrize(("phase", "code"), [("Completed", 0), ("Failed", 1)])
+def test_pod_whose_containers_have_ended_keeps_its_log(phase, code, ending, stays):
+    """A kubelet reports the trainer's end before the pod's."""
+    job = a_job().with_workers(1).with_status(phase=phase, attempt=1).build()
+    view = view_of(job, ending(a_pod(job).ended(code)).with_status(phase="Running"))
+    assert [delete.target.name for delete in wanted_deletes(view)] == [ENDED] * (not stays)
+
+
+def test_pod_that_its_kubelet_starts_again_goes():
     job = a_job().with_workers(1).with_status(phase="Failed", attempt=1).build()
-    running: Raw = {"running": {}}
-    pod = a_pod(job).ended(1).with_container("logs", running).with_status(phase="Running")
-    assert [delete.target.name for delete in wanted_deletes(view_of(job, pod))] == [ENDED]
+    view = view_of(job, a_pod(job).ended(1).restarted(6).with_status(phase="Running"))
+    assert [delete.target.name for delete in wanted_deletes(view)] == [ENDED]
 
 
-def test_remains_of_other_attempts_go_whatever_the_policy():
-    job = a_job().with_workers(1).with_spec(cleanPodPolicy="Never")
+def test_pods_that_are_collected_change_nothing(world):
+    """Kubernetes deletes ended pods where there are too many: 12,500, by default."""
+    end(world, None, "Completed")
+    status = world.status()
+    for name in WORKERS:
+        world.kubelet.vanish(name)
+        assert writes_nothing(world.settle())
+    assert (world.names("Pod"), world.status()) == ([], status)
+
+
+@pytest.mark.parametrize("policy", [None, "Never"])
+def test_remains_of_other_attempts_go_whatever_the_policy(policy):
+    job = a_job().with_workers(1).with_spec(cleanPodPolicy=policy)
     raw = job.with_status(phase="Completed", attempt=2).build()
     view = view_of(raw, a_pod(raw, attempt=2).ended(0), a_pod(raw, index=1).running())
     assert [delete.target.name for delete in wanted_deletes(view)] == [RUNNING]

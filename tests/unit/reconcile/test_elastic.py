@@ -185,11 +185,12 @@ def test_late_worker_does_not_hold_the_end(world):
     start(world, replicas=3)
     world.kubelet.see_end("train-worker-2", 1)
     world.kubelet.reap_all()
+    world.run()
     for index in range(2):
         world.kubelet.end(f"train-worker-{index}", 0)
-    world.work()
-    world.advance(1)
+    world.kubelet.let_go()
     assert world.phase() == "Completed"
+    assert world.names("Pod") == ["train-worker-0", "train-worker-1"], "it trained nothing"
 
 
 def test_no_worker_is_made_once_one_has_ended_well(world):

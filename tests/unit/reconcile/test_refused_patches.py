@@ -143,9 +143,11 @@ def test_job_that_cannot_be_deleted_says_so(world: World) -> None:
     assert world.names("PaddleJob") == []
 
 
-@pytest.mark.parametrize("policy", ["Never", "OnCompletion"])
+@pytest.mark.parametrize("policy", ["Never", "OnCompletion", None])
 @pytest.mark.parametrize("ttl", [0, 1])
-def test_workload_is_finished_before_its_job_goes(world: World, ttl: int, policy: str) -> None:
+def test_workload_is_finished_before_its_job_goes(
+    world: World, ttl: int, policy: str | None
+) -> None:
     """Its quota stays until no pod runs any more, and the job until its quota is given back."""
     job = a_queued_job().with_ps(1).with_spec(ttlSecondsAfterFinished=ttl, cleanPodPolicy=policy)
     world.begin(job)
