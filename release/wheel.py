@@ -17,7 +17,11 @@ from release.nested import TOP, nest
 
 MTIME = (1980, 1, 1, 0, 0, 0)
 NEEDED = ("PyYAML",)
-EXTRAS = {"kubeflow": ("kubeflow>=0.5,<0.6",), "ui": ("starlette", "uvicorn")}
+EXTRAS = {
+    "kubeflow": ("kubeflow>=0.5,<0.6",),
+    "mcp": ("mcp>=2.3,<3",),
+    "ui": ("starlette", "uvicorn"),
+}
 LOCAL = ("localcluster", "controller", "metrics", "manifests/v1", "requirements", "examples")
 """What a local cluster takes: it runs the operator, installs the CRD and trains the examples."""
 LEFT_OUT = {"__pycache__", "dev.txt", "site.in", "site.txt"}

@@ -38,6 +38,7 @@ COMMANDS = {
     "migrate": Command("migrate", "move a cluster from paddle-operator 0.3 to this operator"),
     "debug": Command("debug", "write a tar file with everything that helps to find a problem"),
     "ui": Command("ui", "show jobs in a browser: their state, timeline and logs"),
+    "mcp": Command("mcp", "serve these commands as tools for an agent, over standard input"),
     "top": Command("top", "show the resource usage of a job's pods, if the cluster measures it"),
     "completion": Command("completion", "print a shell's completion script for these commands"),
     "version": Command("version", "print the versions of this tool and of the cluster"),

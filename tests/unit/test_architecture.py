@@ -70,8 +70,9 @@ MAY_IMPORT = {
     "reconcile.model": "words",
     "reconcile.words": "",
     "pdj": "access facts gather judge documents text commands errors session",
-    "pdj.commands": "errors session access facts gather judge documents text act ui code",
+    "pdj.commands": "errors session access facts gather judge documents text act ui code mcp",
     "pdj.ui": "errors session access facts gather judge documents text act",
+    "pdj.mcp": "errors access facts gather judge documents text act",
     "pdj.session": "access gather text",
     "pdj.act": "errors facts gather text code",
     "pdj.code": "errors gather",
@@ -325,7 +326,7 @@ def test_the_judge_knows_no_client_clock_or_screen():
 
 
 def test_the_library_and_the_python_client_know_no_command_line_or_screen():
-    known = reached("paddlejob", "pdj.act")
+    known = reached("paddlejob", "pdj.act", "pdj.mcp")
     assert "pdj.access.kubeconfig" in known
     assert not {name for name in known if name.startswith(COMMAND_LINE)}
     assert "argparse" not in known
