@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from api.catalogue.reasons import REASONS
+from api.constants import Reason
 from tests.examples.test_last_words import IMAGE
 from tests.live import patience
 from tests.live.lab import Lab, paddle_job, shell
@@ -28,6 +30,7 @@ model.prepare(optimizer, paddle.nn.MSELoss())
 data = paddle.io.TensorDataset([paddle.rand([16000, 2]), paddle.rand([16000, 1])])
 model.fit(data, epochs=1000, batch_size=16, verbose=2, log_freq=100)
 """
+SPOILED = PLAIN.replace("0.001", "1e30")
 
 
 def number(text: str) -> int:
@@ -94,3 +97,15 @@ def test_lines_of_model_fit_are_read(module_lab: Lab, tool: Tool) -> None:
     assert step > 0
     later, _ = seen(module_lab, tool, "plain")
     assert later >= step
+
+
+def test_a_loss_that_a_learning_rate_has_spoiled_is_told(module_lab: Lab, tool: Tool) -> None:
+    template = shell("", command=["python", "-c", SPOILED], image=IMAGE)
+    module_lab.submit(paddle_job("spoiled", {"worker": (1, template)}))
+    module_lab.wait(
+        lambda: "LossNotFinite: the loss is nan since step" in tool.ok("status", "spoiled"), "nan"
+    )
+    meaning = REASONS[Reason.LOSS_NOT_FINITE]
+    told = tool.ok("explain", "spoiled")
+    assert told.index(meaning.cause[0]) < told.index(meaning.next_step[0])
+    assert module_lab.status("spoiled")["phase"] == "Running"
