@@ -79,6 +79,26 @@ def test_jobs_are_listed_with_phase_and_reason(page: Page) -> None:
     assert "Suspended" in row(page, "ocr-nightly")
 
 
+def test_a_reason_is_coloured_where_somebody_has_to_act(page: Page) -> None:
+    coloured = page.locator("tbody .reason.warning").all_inner_texts()
+    assert {"PodFailed", "Unschedulable"} <= {*coloured}
+    assert not {"WorkersSucceeded", "AllPodsRunning"} & {*coloured}
+
+
+def test_a_loss_that_is_spoiled_comes_first(page: Page, site_lab: Lab) -> None:
+    nan = "while true; do i=$((i + 1)); echo step $i loss: nan; sleep 1; done"
+    site_lab.submit(paddle_job("spoiled", {"worker": (1, shell(nan))}))
+    try:
+        site_lab.wait_phase("spoiled", "Running")
+        open_job(page, "spoiled")
+        first = page.locator(".reason-block").first
+        expect(first.locator("code.warning")).to_have_text("LossNotFinite")
+        expect(first).to_contain_text("the loss is nan since step 1")
+        expect(page.locator(".training")).to_contain_text("not finite since step 1")
+    finally:
+        site_lab.cluster.client.delete(f"{JOBS}/spoiled")
+
+
 def test_a_change_is_shown_without_a_question(page: Page, site_lab: Lab) -> None:
     """The command tells the page, which neither asks again and again nor is loaded anew."""
     client, asked = site_lab.cluster.client, list[str]()
