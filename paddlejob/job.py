@@ -18,7 +18,7 @@ from kube.errors import NotFound
 from paddlejob.build import check
 from paddlejob.connection import Connection
 from paddlejob.errors import ImageFailed, JobFailed, NotInTime, PaddleJobError, translating
-from paddlejob.picture import draw
+from paddlejob.picture import draw, headline
 from pdj.act import change
 from pdj.act.follow import read_log
 from pdj.act.submit import replace_job
@@ -75,7 +75,7 @@ class Job:
     @property
     def reason(self) -> str:
         """Why the job is in its phase: one word and a sentence; empty if there is no reason."""
-        return _headline(self.raw)
+        return headline(self.raw)
 
     @property
     def progress(self) -> Progress | None:
@@ -138,7 +138,7 @@ class Job:
                 self._look()
                 raw = wait_for(self._handle(timeout), has_ended, self._refuse_other)
         except NotInTime as error:
-            raise NotInTime(f"{error} ({_headline(self.raw) or self.phase or 'New'})") from None
+            raise NotInTime(f"{error} ({headline(self.raw) or self.phase or 'New'})") from None
         if raw["status"]["phase"] == Phase.FAILED:
             raise _failure(raw)
         return self
@@ -228,15 +228,10 @@ def _show(facts: Facts, now: datetime, drawn: int) -> int:
     return len(lines)
 
 
-def _headline(raw: Raw) -> str:
-    reason, message = headline_of(raw.get("status") or {})
-    return f"{reason}: {message}" if message else reason
-
-
 def _failure(raw: Raw) -> JobFailed:
     """The first failure record as an exception; without one, the job's reason and message."""
     reason, _ = headline_of(raw["status"])
     found: JobStatus = JobPicture(raw).job.status
-    text = describe_failure(found.failures[0]) if found.failures else _headline(raw)
+    text = describe_failure(found.failures[0]) if found.failures else headline(raw)
     kind = ImageFailed if reason == Reason.IMAGE_ERROR else JobFailed
     return kind(f"the job {name_of(raw)} has failed: {text}", reason)

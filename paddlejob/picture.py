@@ -2,6 +2,7 @@
 
 from html import escape
 
+from api.objects import Raw
 from pdj.facts.picture import JobPicture, headline_of
 from pdj.facts.training import Training
 from pdj.gather.pods import read_pods
@@ -19,14 +20,19 @@ def draw(picture: JobPicture, training: Training | None) -> str:
     colour = COLOURS.get(phase, "#9a6700")
     head = f"<b>{_text(job.namespace)}/{_text(job.name)}</b>"
     parts = [f'{head} <b style="color:{colour}">{_text(phase)}</b>']
-    reason, message = headline_of(picture.raw.get("status") or {})
-    if reason:
-        parts.append(_text(f"{reason}: {message}" if message else reason))
+    if told := headline(picture.raw):
+        parts.append(_text(told))
     if training:
         parts += map(_text, describe_training(training))
     if picture.pods_problem:
         parts.append(_text(f"pods cannot be read: {picture.pods_problem}"))
     return "<div>" + "<br>".join(parts) + _table(picture) + "</div>"
+
+
+def headline(raw: Raw) -> str:
+    """The job's reason and message; empty if there is none."""
+    reason, message = headline_of(raw.get("status") or {})
+    return f"{reason}: {message}" if message else reason
 
 
 def _table(picture: JobPicture) -> str:

@@ -16,18 +16,8 @@ from pdj.text.terminal import plain
 METRICS = "/apis/metrics.k8s.io/v1beta1"
 MIB = 1 << 20
 _UNITS = {
-    "n": Decimal("1e-9"),
-    "u": Decimal("1e-6"),
-    "m": Decimal("1e-3"),
-    "": Decimal(1),
-    "k": Decimal(10**3),
-    "M": Decimal(10**6),
-    "G": Decimal(10**9),
-    "T": Decimal(10**12),
-    "Ki": Decimal(2**10),
-    "Mi": Decimal(2**20),
-    "Gi": Decimal(2**30),
-    "Ti": Decimal(2**40),
+    **{unit: Decimal(1000) ** power for power, unit in enumerate(["n", "u", "m", "", *"kMGT"], -3)},
+    **{f"{unit}i": Decimal(1024) ** power for power, unit in enumerate("KMGT", 1)},
 }
 
 

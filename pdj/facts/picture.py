@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from api.constants import LABEL_JOB_UID, LABEL_ROLE, Condition
+from api.constants import LABEL_JOB_UID, Condition
 from api.job import PaddleJob, parse_job
-from api.objects import Raw, labels_of, parse_time, uid_of
+from api.objects import Raw, labels_of, name_of, parse_time, uid_of
 from api.status import (
     UNREADABLE,
     JobCondition,
@@ -96,10 +96,10 @@ def pods_of(job: Raw, pods: list[Raw]) -> tuple[Raw, ...]:
     """This job's pods by role and index, without those of an earlier job of the same name."""
     uid = uid_of(job)
     mine = [pod for pod in pods if labels_of(pod).get(LABEL_JOB_UID) in (uid, None)]
-    return tuple(sorted(mine, key=lambda pod: (labels_of(pod).get(LABEL_ROLE, ""), _index(pod))))
+    return tuple(sorted(mine, key=lambda pod: pod_order(name_of(pod))))
 
 
-def _index(pod: Raw) -> tuple[int, str]:
-    name = str(pod["metadata"]["name"])
-    number = name.rpartition("-")[2]
-    return (int(number) if number.isdecimal() else 0, name)
+def pod_order(name: str) -> tuple[str, int, str]:
+    """A sort key for pods: the role, then the index as a number."""
+    head, _, index = name.rpartition("-")
+    return head, int(index) if index.isdecimal() else 0, name

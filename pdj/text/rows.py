@@ -9,8 +9,6 @@ from api.catalogue.meaning import Who
 from api.catalogue.reasons import REASONS
 from api.constants import Role
 from api.objects import Raw, name_of, namespace_of, parse_time, uid_of
-from api.signals import signal_name
-from api.status import Failure
 from pdj.facts.picture import headline_of
 
 
@@ -44,22 +42,6 @@ def seconds(text: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return moment.timestamp() if moment else None
-
-
-def failure_text(failure: Failure) -> str:
-    """A few words about what ended an attempt."""
-    end = ""
-    if failure.signal is not None:
-        end = f", {signal_name(failure.signal)}"
-    elif failure.exit_code is not None:
-        end = f", exit code {failure.exit_code}"
-    return f"{failure.reason}{f', {failure.pod}' if failure.pod else ''}{end}"
-
-
-def pod_order(name: str) -> tuple[str, int, str]:
-    """A sort key for pods: the role, then the index as a number."""
-    head, _, index = name.rpartition("-")
-    return head, int(index) if index.isdecimal() else 0, name
 
 
 def _is_ready(status: Raw, role: Role) -> bool:

@@ -159,13 +159,19 @@ def _attempts(status: JobStatus, columns: int) -> list[str]:
 
 def describe_failure(failure: Failure) -> str:
     """One line about what ended an attempt."""
+    lines = failure.message.strip().splitlines()
+    said = f": {lines[0]}" if lines else ""
+    place = f" on {failure.node}" if failure.node else ""
+    return plain(f"{failure_text(failure, place)} at {failure.time}{said}")
+
+
+def failure_text(failure: Failure, place: str = "") -> str:
+    """A few words about what ended an attempt; `place` is said of the pod."""
     parts = [failure.reason]
     if failure.pod:
-        parts.append(failure.pod + (f" on {failure.node}" if failure.node else ""))
+        parts.append(failure.pod + place)
     if failure.signal is not None:
         parts.append(signal_name(failure.signal))
     elif failure.exit_code is not None:
         parts.append(f"exit code {failure.exit_code}")
-    lines = failure.message.strip().splitlines()
-    said = f": {lines[0]}" if lines else ""
-    return plain(f"{', '.join(parts)} at {failure.time}{said}")
+    return ", ".join(parts)

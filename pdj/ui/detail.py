@@ -7,14 +7,15 @@ from api.catalogue.meaning import say
 from api.job import PaddleJob
 from api.trainer import count_accelerators
 from pdj.facts.facts import Event, Facts
-from pdj.facts.picture import JobPicture
+from pdj.facts.picture import JobPicture, pod_order
 from pdj.facts.training import Training
 from pdj.gather.pods import Pod, read_pod
 from pdj.judge.judge import judge
 from pdj.judge.story import Story
 from pdj.text.explain import describe_finding
 from pdj.text.progress import describe_training
-from pdj.text.rows import failure_text, pod_order, row_of, seconds
+from pdj.text.rows import row_of, seconds
+from pdj.text.status import failure_text
 from pdj.ui.timeline import draw_timeline
 
 MAX_PODS = 500

@@ -13,7 +13,8 @@ from api.status import Failure
 from pdj.facts.facts import Event
 from pdj.facts.picture import JobPicture
 from pdj.gather.pods import read_pod, trainer_status
-from pdj.text.rows import failure_text, seconds
+from pdj.text.rows import seconds
+from pdj.text.status import failure_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from api.constants import TERMINAL_PHASES, Condition, Phase, Reason
 from api.job import PaddleJob
 from api.status import Failure
 from pdj.facts.facts import Event
-from pdj.facts.picture import JobPicture
-from pdj.text.rows import failure_text, pod_order, seconds
+from pdj.facts.picture import JobPicture, pod_order
+from pdj.text.rows import seconds
+from pdj.text.status import failure_text
 from pdj.ui.runs import Run, runs_of
 
 MAX_PODS = 40

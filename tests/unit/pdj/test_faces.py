@@ -8,7 +8,7 @@ import pytest
 
 from api.objects import Raw
 from api.status import headline_condition
-from paddlejob.job import _headline
+from paddlejob import picture as notebook
 from pdj.commands.list import _row
 from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture
@@ -44,7 +44,7 @@ def assert_one_reason(job: Raw) -> None:
         "JSON": found[0]["reason"] if found else "",
         "the page": page["whys"][0]["reason"] if page["whys"] else "",
         "its list": page["row"]["reason"],
-        "Python": _headline(job).partition(": ")[0],
+        "Python": notebook.headline(job).partition(": ")[0],
     }
     assert said == dict.fromkeys(said, reason)
 

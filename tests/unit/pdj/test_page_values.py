@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from pdj.facts.facts import Facts, read_event
-from pdj.facts.picture import JobPicture
+from pdj.facts.picture import JobPicture, pod_order
 from pdj.facts.training import Training
-from pdj.text.rows import pod_order, row_of
+from pdj.text.rows import row_of
 from pdj.text.status import draw_job
 from pdj.ui.detail import _training
 from pdj.ui.encoding import clean_text, encode
