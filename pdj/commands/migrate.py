@@ -20,8 +20,8 @@ from api.crd import CRD_NAME
 from api.objects import Raw
 from pdj.documents.migration import (
     NAME,
+    Concern,
     Files,
-    Finding,
     Step,
     examine,
     find_owners,
@@ -73,11 +73,11 @@ def run(session: Session) -> int:
     crds = kubectl.list(
         "customresourcedefinitions", "--field-selector", f"metadata.name={CRD_NAME}"
     )
-    findings = [finding for job in jobs for finding in examine(job)]
-    findings += find_strays(jobs, deployments)
-    findings += find_owners(deployments, crds)
-    _report(session.screen, jobs, deployments, findings)
-    if any(finding.is_in_the_way for finding in findings) and not options.anyway:
+    concerns = [concern for job in jobs for concern in examine(job)]
+    concerns += find_strays(jobs, deployments)
+    concerns += find_owners(deployments, crds)
+    _report(session.screen, jobs, deployments, concerns)
+    if any(concern.is_in_the_way for concern in concerns) and not options.anyway:
         session.screen.write("nothing was done: fix these problems, or use --anyway")
         return FAILED
     if options.run:
@@ -164,12 +164,12 @@ def _move(kubectl: Kubectl, deployments: Sequence[Raw], files: Files) -> None:
 
 
 def _report(
-    screen: Screen, jobs: Sequence[Raw], deployments: Sequence[Raw], findings: Sequence[Finding]
+    screen: Screen, jobs: Sequence[Raw], deployments: Sequence[Raw], concerns: Sequence[Concern]
 ) -> None:
     phases = [(job.get("status") or {}).get("phase") for job in jobs]
     ended = sum(phase in TERMINAL_PHASES for phase in phases)
     screen.write(f"{len(jobs)} {PLURAL}, {ended} of them have ended")
-    for finding in findings:
-        screen.write(f"  {plain(finding.job)} {plain(finding.text)}")
+    for concern in concerns:
+        screen.write(f"  {plain(concern.job)} {plain(concern.text)}")
     if not any(map(is_former_operator, deployments)):
         screen.write(f"no former Deployment {NAME}: if it has another name, stop it first")

@@ -1,4 +1,4 @@
-"""Plans a migration from paddle-operator 0.3: findings about jobs, and steps.
+"""Plans a migration from paddle-operator 0.3: concerns about jobs, and steps.
 
 Pure: takes jobs, Deployments and the CRD as the API server shows them, and returns kubectl's
 arguments.
@@ -43,8 +43,8 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A finding about an object; the migration stops if it `is_in_the_way` (unless --anyway)."""
+class Concern:
+    """A concern about an object; the migration stops if it `is_in_the_way` (unless --anyway)."""
 
     job: str
     text: str
@@ -59,7 +59,7 @@ class Step:
     arguments: tuple[str, ...]
 
 
-def examine(job: Raw) -> Iterator[Finding]:
+def examine(job: Raw) -> Iterator[Concern]:
     """What this operator would refuse or drop in a job, and how the migration affects its run."""
     where = f"{namespace_of(job)}/{name_of(job)}"
     phase = str((job.get("status") or {}).get("phase") or "")
@@ -67,32 +67,32 @@ def examine(job: Raw) -> Iterator[Finding]:
     runs = phase not in TERMINAL_PHASES and not is_deleting(job)
     for error in find_refusals(job):
         if error.message == UNKNOWN_FIELD:
-            yield Finding(where, f"{error.path} is not known here, and is dropped", False)
+            yield Concern(where, f"{error.path} is not known here, and is dropped", False)
         else:
             refused = f"would be refused: {error.path}: {error.message}"
-            yield Finding(where, refused, runs)
+            yield Concern(where, refused, runs)
     if runs and phase != Phase.RUNNING:
         text = f"is {phase or 'new'}: if no worker runs yet, its pods are created again"
-        yield Finding(where, text, False)
+        yield Concern(where, text, False)
     if runs and (spec.get("elastic") or 0):
         text = (
             "is elastic: if it loses a worker now, all workers restart and use this operator's etcd"
         )
-        yield Finding(where, text, False)
+        yield Concern(where, text, False)
     if runs and not ((spec.get(Role.WORKER) or {}).get("replicas") or 0):
-        yield Finding(where, "has no workers: it is left alone and never ends", False)
+        yield Concern(where, "has no workers: it is left alone and never ends", False)
 
 
-def find_strays(jobs: Sequence[Raw], deployments: Sequence[Raw]) -> Iterator[Finding]:
-    """A finding if jobs have the former operator's finalizer, but no such operator was found."""
+def find_strays(jobs: Sequence[Raw], deployments: Sequence[Raw]) -> Iterator[Concern]:
+    """A concern if jobs have the former operator's finalizer, but no such operator was found."""
     held = [f"{namespace_of(job)}/{name_of(job)}" for job in jobs if _is_held(job)]
     if held and not any(map(is_former_operator, deployments)):
         where = held[0] + (f" (and {len(held) - 1} more)" if held[1:] else "")
         text = f"has {FORMER_FINALIZER}, but no Deployment {NAME} of paddle-operator 0.3 is here: "
-        yield Finding(where, f"{text}make sure that it runs nowhere, then use --anyway", True)
+        yield Concern(where, f"{text}make sure that it runs nowhere, then use --anyway", True)
 
 
-def find_owners(deployments: Sequence[Raw], crds: Sequence[Raw]) -> Iterator[Finding]:
+def find_owners(deployments: Sequence[Raw], crds: Sequence[Raw]) -> Iterator[Concern]:
     """Tools that installed the former operator and can delete it later.
 
     They would delete the CRD and with it all jobs, and this operator's Deployment, which has the
@@ -105,7 +105,7 @@ def find_owners(deployments: Sequence[Raw], crds: Sequence[Raw]) -> Iterator[Fin
             owner, first, prefix = owned
             text = f"belongs to {owner}, which can delete it, and deleting the CRD deletes all jobs"
             clear = " && ".join([first, *_clear(thing, prefix)])
-            yield Finding(_target(thing), f"{text}. First run: {clear}", True)
+            yield Concern(_target(thing), f"{text}. First run: {clear}", True)
 
 
 def _helm(thing: Raw) -> tuple[str, str, str] | None:

@@ -22,7 +22,7 @@ from pdj.session import Session
 from pdj.ui.access import Access, rights_of
 from pdj.ui.encoding import clean_text, describe_problem, encode
 from pdj.ui.feeds import JobFeed, JobsFeed, LogFeed
-from pdj.ui.stream import Stream
+from pdj.ui.stream import StreamedFeed
 
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -86,15 +86,15 @@ class _App:
     def _tell_about(self, _request: Request) -> Response:
         return _json(self._about)
 
-    def _follow_jobs(self, _request: Request) -> Stream:
+    def _follow_jobs(self, _request: Request) -> StreamedFeed:
         return self._stream(lambda: JobsFeed(self._access.client(), self._namespace, self._clock))
 
-    def _follow_job(self, request: Request) -> Stream:
+    def _follow_job(self, request: Request) -> StreamedFeed:
         language = request.query_params.get("lang", "")
         chosen = language if language in LANGUAGES else "en"
         return self._stream(lambda: JobFeed(self._handle(request), chosen))
 
-    def _follow_log(self, request: Request) -> Stream:
+    def _follow_log(self, request: Request) -> StreamedFeed:
         role, index = (request.query_params.get(each, "") for each in ("role", "index"))
         number = int(index) if index.isdecimal() else None
         return self._stream(lambda: LogFeed(self._handle(request), role, number))
@@ -102,8 +102,8 @@ class _App:
     def _handle(self, request: Request) -> Handle:
         return Handle(self._access.client(), *_where(request), self._clock)
 
-    def _stream(self, open_feed: Callable[[], Any]) -> Stream:
-        return Stream(open_feed, self._access.refuse)
+    def _stream(self, open_feed: Callable[[], Any]) -> StreamedFeed:
+        return StreamedFeed(open_feed, self._access.refuse)
 
     def _show_yaml(self, request: Request) -> Response:
         from pdj.documents.writer import to_yaml

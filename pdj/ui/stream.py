@@ -19,7 +19,7 @@ BEAT = b"\n"
 """Sent if there is no message: the page then knows that this process is alive."""
 
 
-class Stream:
+class StreamedFeed:
     """An answer that streams a feed. `open_feed` and the feed are allowed to block."""
 
     limiter: CapacityLimiter | None = None
@@ -51,9 +51,9 @@ class Stream:
             threading.Thread(target=feed.close, daemon=True).start()
 
     async def _in_thread(self, call: Callable[[], Result]) -> Result:
-        if Stream.limiter is None:
-            Stream.limiter = CapacityLimiter(MAX_FEEDS)
-        return await to_thread.run_sync(call, limiter=Stream.limiter)
+        if StreamedFeed.limiter is None:
+            StreamedFeed.limiter = CapacityLimiter(MAX_FEEDS)
+        return await to_thread.run_sync(call, limiter=StreamedFeed.limiter)
 
 
 async def _end_with_reader(receive: Receive, scope: anyio.CancelScope) -> None:
