@@ -11,12 +11,13 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from api.objects import Raw
 from kube.clock import Clock
+from pdj.code.folder import Say
 from pdj.errors import Problem
 
 HOME = Path(__file__).parents[2]
@@ -31,7 +32,6 @@ ENDED = "the local cluster has ended by itself"
 END_SECONDS = 60.0
 REMOVALS, REMOVAL_SECONDS = 50, 0.2
 Host = subprocess.Popen[bytes]
-Say = Callable[[str], None]
 
 
 @contextmanager

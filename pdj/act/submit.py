@@ -12,6 +12,7 @@ from kube.client import STRICT, Client, Query
 from kube.errors import AlreadyExists, ApiError, Invalid, Transient
 from pdj.act.change import delete
 from pdj.act.wait import wait_until_gone
+from pdj.code.folder import Say
 from pdj.code.store import held, sent
 from pdj.errors import Problem
 from pdj.gather.jobs import Handle, check_served, get_job
@@ -23,7 +24,6 @@ TRIAL: Query = {**STRICT, "dryRun": "All"}
 """The API server checks the object, and keeps nothing."""
 TRIAL_NAME = 30
 """How many characters of the name the dry run keeps: the API server adds random ones."""
-Say = Callable[[str], None]
 
 
 def submit(

@@ -4,7 +4,7 @@ If the command is killed in between, the ConfigMap perhaps has no owner. Then `d
 makes the job that uses the ConfigMap its owner. If no job uses the ConfigMap, it is deleted.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from api.constants import API_VERSION, KIND, LABEL_CODE_OF, Role
@@ -12,11 +12,10 @@ from api.objects import Raw, is_deleting, labels_of, name_of, namespace_of, uid_
 from kube.client import STRICT, Client
 from kube.errors import AlreadyExists, ApiError, NotFound, Transient
 from pdj.code.bundle import CODE, digest_of
+from pdj.code.folder import Say
 from pdj.errors import Problem
 from pdj.gather.jobs import check_served
 from pdj.gather.paths import core_path, jobs_path
-
-Say = Callable[[str], None]
 
 
 @contextmanager

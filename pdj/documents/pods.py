@@ -11,6 +11,7 @@ from typing import Any
 
 from api.constants import Role
 from api.objects import Raw
+from pdj.documents.parts import Found
 from pdj.documents.reader import Place
 from pdj.documents.schema import Fault
 
@@ -24,7 +25,6 @@ NO_QUANTITY = "is not a quantity such as 2, 500m or 8Gi"
 _QUANTITY = re.compile(
     r"\s*[+-]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?\s*", re.ASCII
 )
-Found = Iterator[tuple[Place, str]]
 
 
 def is_quantity(value: Any) -> bool:

@@ -1,6 +1,6 @@
 """Draws a job's explanation as lines of text, or as values for programs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -9,10 +9,8 @@ from pdj.judge.story import Finding, Story, first_line
 from pdj.text.progress import describe_training
 from pdj.text.status import describe_failure
 from pdj.text.tables import age
-from pdj.text.terminal import BY_PHASE, plain
+from pdj.text.terminal import BY_PHASE, Paint, plain
 from pdj.text.words import LABELS
-
-Paint = Callable[..., str]
 
 
 def draw_story(story: Story, language: str, paint: Paint, now: datetime) -> list[str]:

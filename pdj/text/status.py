@@ -1,6 +1,6 @@
 """Draws a job as a tree: the job, its roles with their pods, and what ended each attempt."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,12 +12,11 @@ from api.status import Failure, JobCondition, JobStatus, RoleStatus
 from pdj.gather.pods import Pod, read_pods
 from pdj.text.progress import describe_training, wrap
 from pdj.text.tables import age, bar, table
-from pdj.text.terminal import BY_PHASE, plain, shorten
+from pdj.text.terminal import BY_PHASE, Paint, plain, shorten
 
 if TYPE_CHECKING:
     from pdj.facts.facts import Facts
 
-Paint = Callable[..., str]
 Item = TypeVar("Item")
 Branch = tuple[str, list[str]]
 """A part of the tree: its title and its leaves."""

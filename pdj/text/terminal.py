@@ -5,6 +5,7 @@ interpret, or that changes the direction of text.
 """
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 _HARMFUL: Final = re.compile(
@@ -35,6 +36,8 @@ BY_PHASE: Final = {
     "Scaling": "cyan",
     "Suspended": "magenta",
 }
+Paint = Callable[..., str]
+"""Returns the text in some styles of COLOURS: `paint`, or `unpainted`."""
 PODS: Final = ("cyan", "green", "yellow", "magenta", "blue")
 
 
