@@ -20,7 +20,7 @@ from api.schema import job_schema
 from api.validation import CONTAINER_MESSAGE, PORT_MESSAGE, SAME_PORT_MESSAGE, validate_job
 from pdj.documents.pods import check_pods
 from pdj.documents.reader import Document, Place
-from pdj.documents.schema import UNKNOWN_FIELD, Fault, check
+from pdj.documents.schema import UNKNOWN_FIELD, FieldFault, check
 
 MAX_NAME = 253
 MAX_GENERATE_NAME = 58
@@ -95,23 +95,23 @@ def _schema() -> Raw:
     return schema
 
 
-def _check_schema(value: Raw) -> Iterator[Fault]:
+def _check_schema(value: Raw) -> Iterator[FieldFault]:
     """Check the schema, but not the values in status: the API server drops them."""
     for fault in check(value, _schema()):
         if fault.place[:1] != ("status",) or fault.message == UNKNOWN_FIELD:
             yield fault
 
 
-def _check_metadata(metadata: Any) -> Iterator[Fault]:
+def _check_metadata(metadata: Any) -> Iterator[FieldFault]:
     if not isinstance(metadata, dict):
-        yield Fault(("metadata", "name"), "is required")
+        yield FieldFault(("metadata", "name"), "is required")
         return
     for name, value in metadata.items():
         kind = _METADATA.get(name)
         if kind is None:
-            yield Fault(("metadata", name), "unknown field")
+            yield FieldFault(("metadata", name), "unknown field")
         elif value is not None and not isinstance(value, kind):
-            yield Fault(("metadata", name), f"must be of type {_TYPES[kind]}")
+            yield FieldFault(("metadata", name), f"must be of type {_TYPES[kind]}")
     yield from _check_name(metadata)
     yield from _check_maps(metadata)
 
@@ -125,31 +125,31 @@ def with_name(job: Raw) -> Raw:
     return {**job, "metadata": {**metadata, "name": name}}
 
 
-def _check_name(metadata: Raw) -> Iterator[Fault]:
+def _check_name(metadata: Raw) -> Iterator[FieldFault]:
     given = "name" if metadata.get("name") else "generateName"
     if not metadata.get(given):
-        yield Fault(("metadata", "name"), "is required")
+        yield FieldFault(("metadata", "name"), "is required")
     elif isinstance(metadata[given], str):
         name = with_name({"metadata": metadata})["metadata"]["name"]
         if len(name) > MAX_NAME or not _SUBDOMAIN.match(name):
-            yield Fault(("metadata", given), f"{metadata[given]!r} is no RFC 1123 name")
+            yield FieldFault(("metadata", given), f"{metadata[given]!r} is no RFC 1123 name")
         elif not re.search(rules.NAME_PATTERN.replace("$", r"\Z"), name):
-            yield Fault(("metadata", given), rules.NAME_MESSAGE)
+            yield FieldFault(("metadata", given), rules.NAME_MESSAGE)
 
 
-def _check_maps(metadata: Raw) -> Iterator[Fault]:
+def _check_maps(metadata: Raw) -> Iterator[FieldFault]:
     for part in ("labels", "annotations"):
         entries = metadata.get(part)
         for key, value in (entries if isinstance(entries, dict) else {}).items():
             place: Place = ("metadata", part, key)
             if value is not None and not isinstance(value, str):
-                yield Fault(place, "must be a string (in quotes)")
+                yield FieldFault(place, "must be a string (in quotes)")
             elif part == "labels" and value and (len(value) > 63 or not _LABEL.match(value)):
-                yield Fault(place, f"{value!r} is not a valid value of a label")
+                yield FieldFault(place, f"{value!r} is not a valid value of a label")
             prefix, slash, name = str(key).rpartition("/")
             is_bad = not name or len(name) > 63 or not _LABEL.match(name)
             if is_bad or (slash and not _SUBDOMAIN.match(prefix)):
-                yield Fault(place, f"{key!r} is not a valid name in {part}")
+                yield FieldFault(place, f"{key!r} is not a valid name in {part}")
 
 
 def _check_rules(document: Document) -> Iterator[Error]:

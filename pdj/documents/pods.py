@@ -13,7 +13,7 @@ from api.constants import Role
 from api.objects import Raw
 from pdj.documents.parts import Found
 from pdj.documents.reader import Place
-from pdj.documents.schema import Fault
+from pdj.documents.schema import FieldFault
 
 MAX_NAME = 63
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -32,12 +32,12 @@ def is_quantity(value: Any) -> bool:
     return isinstance(value, int) or bool(_QUANTITY.fullmatch(str(value)))
 
 
-def check_pods(spec: Raw) -> Iterator[Fault]:
+def check_pods(spec: Raw) -> Iterator[FieldFault]:
     """Invalid quantities and names, and mounts without a volume, in a job that fits the schema."""
     for role in Role:
         pod = ((spec.get(role) or {}).get("template") or {}).get("spec") or {}
         for place, message in (*_check_quantities(pod), *_check_names(pod), *_check_mounts(pod)):
-            yield Fault(("spec", str(role), "template", "spec", *place), message)
+            yield FieldFault(("spec", str(role), "template", "spec", *place), message)
 
 
 def _check_quantities(pod: Raw) -> Found:

@@ -29,36 +29,36 @@ _DATE_TIME = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FieldFault:
     """An error in a field, with the field's place."""
 
     place: Place
     message: str
 
 
-Faults = Iterator[Fault]
+Faults = Iterator[FieldFault]
 
 
 def check(value: Any, schema: Raw, place: Place = ()) -> Faults:
     """All errors of a value under the schema."""
     if value is None:
         if not schema.get("nullable") and "type" in schema:
-            yield Fault(place, f"must be of type {schema['type']}, not null")
+            yield FieldFault(place, f"must be of type {schema['type']}, not null")
         return
     if schema.get("x-kubernetes-int-or-string"):
         if not isinstance(value, str) and not _TYPES["integer"](value):
-            yield Fault(place, "must be an integer or a string")
+            yield FieldFault(place, "must be an integer or a string")
         return
     kind = schema.get("type")
     if kind is not None and not _TYPES[kind](value):
-        yield Fault(place, f"must be of type {kind}, not {_type_of(value)}")
+        yield FieldFault(place, f"must be of type {kind}, not {_type_of(value)}")
         return
     yield from _check_kind(value, schema, place)
     if "enum" in schema and not any(_is_same(value, each) for each in schema["enum"]):
         known = ", ".join(f'"{each}"' for each in schema["enum"])
-        yield Fault(place, f"{value!r} is not one of {known}")
+        yield FieldFault(place, f"{value!r} is not one of {known}")
     if "not" in schema and not any(check(value, schema["not"], place)):
-        yield Fault(place, f"must not be {str(value).lower()}")
+        yield FieldFault(place, f"must not be {str(value).lower()}")
 
 
 def _is_same(value: Any, other: Any) -> bool:
@@ -82,9 +82,9 @@ def _check_object(value: Raw, schema: Raw, place: Place) -> Faults:
     for name in schema.get("required") or ():
         default = ((known or {}).get(name) or {}).get("default")
         if value.get(name) is None and default is None:
-            yield Fault((*place, name), "is required")
+            yield FieldFault((*place, name), "is required")
     if len(value) > schema.get("maxProperties", len(value)):
-        yield Fault(place, f"must have at most {schema['maxProperties']} entries")
+        yield FieldFault(place, f"must have at most {schema['maxProperties']} entries")
     keeps = schema.get("x-kubernetes-preserve-unknown-fields")
     for name, inner in value.items():
         here = (*place, name)
@@ -95,14 +95,14 @@ def _check_object(value: Raw, schema: Raw, place: Place) -> Faults:
         elif isinstance(schema.get("additionalProperties"), dict):
             yield from check(inner, schema["additionalProperties"], here)
         elif not keeps and not schema.get("additionalProperties"):
-            yield Fault(here, UNKNOWN_FIELD)
+            yield FieldFault(here, UNKNOWN_FIELD)
 
 
 def _check_list(value: list[Any], schema: Raw, place: Place) -> Faults:
     if len(value) < schema.get("minItems", 0):
-        yield Fault(place, f"must have at least {schema['minItems']} items")
+        yield FieldFault(place, f"must have at least {schema['minItems']} items")
     if len(value) > schema.get("maxItems", len(value)):
-        yield Fault(place, f"must have at most {schema['maxItems']} items")
+        yield FieldFault(place, f"must have at most {schema['maxItems']} items")
     for at, inner in enumerate(value):
         yield from check(inner, schema.get("items") or {}, (*place, at))
     yield from _check_doubles(value, schema, place)
@@ -119,17 +119,17 @@ def _check_doubles(value: list[Any], schema: Raw, place: Place) -> Faults:
             [each.get(name) for name in keys] if kind == "map" and isinstance(each, dict) else each
         )
         if key in seen:
-            yield Fault((*place, at), "appears twice in the list")
+            yield FieldFault((*place, at), "appears twice in the list")
         seen.append(key)
 
 
 def _check_string(value: str, schema: Raw, place: Place) -> Faults:
     if len(value) > schema.get("maxLength", len(value)):
-        yield Fault(place, f"must be at most {schema['maxLength']} characters long")
+        yield FieldFault(place, f"must be at most {schema['maxLength']} characters long")
     if "pattern" in schema and not _compile(schema["pattern"]).search(value):
-        yield Fault(place, f"{value!r} does not match {schema['pattern']}")
+        yield FieldFault(place, f"{value!r} does not match {schema['pattern']}")
     if schema.get("format") == "date-time" and not _DATE_TIME.fullmatch(value):
-        yield Fault(place, f"{value!r} is not a time such as 2026-01-02T03:04:05Z")
+        yield FieldFault(place, f"{value!r} is not a time such as 2026-01-02T03:04:05Z")
 
 
 @lru_cache(maxsize=256)
@@ -141,11 +141,11 @@ def _compile(pattern: str) -> re.Pattern[str]:
 def _check_number(value: int | float, schema: Raw, place: Place) -> Faults:
     low, high = {"int32": INT32, "int64": INT64}.get(str(schema.get("format")), (value, value))
     if not low <= value <= high:
-        yield Fault(place, f"{value} is no {schema['format']}")
+        yield FieldFault(place, f"{value} is no {schema['format']}")
     if value < schema.get("minimum", value):
-        yield Fault(place, f"must be greater than or equal to {schema['minimum']}")
+        yield FieldFault(place, f"must be greater than or equal to {schema['minimum']}")
     if value > schema.get("maximum", value):
-        yield Fault(place, f"must be less than or equal to {schema['maximum']}")
+        yield FieldFault(place, f"must be less than or equal to {schema['maximum']}")
 
 
 def _type_of(value: Any) -> str:
