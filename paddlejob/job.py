@@ -25,11 +25,11 @@ from pdj.act.submit import replace_job
 from pdj.act.wait import wait_for, wait_until_gone
 from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture, headline_of
-from pdj.gather.facts import gather, with_training
+from pdj.gather.facts import gather
 from pdj.gather.jobs import Handle, look
 from pdj.gather.live import has_ended, pictures
 from pdj.gather.logs import Wish
-from pdj.gather.progress import TrainingReader, read_training
+from pdj.gather.progress import TrainingReader, read_training, with_training
 from pdj.judge.judge import judge
 from pdj.text.explain import draw_story
 from pdj.text.logs import LogPrinter

@@ -24,8 +24,8 @@ def run(session: Session) -> int:
     options, screen = session.options, session.screen
     if options.watch and options.output:
         raise Usage("--output cannot be used with --watch")
-    from pdj.gather.facts import with_training  # these take time to import
-    from pdj.gather.live import pictures
+    from pdj.gather.live import pictures  # these take time to import
+    from pdj.gather.progress import with_training
 
     handle, phase = session.handle(options.job), ""
     with closing(pictures(handle, options.watch, screen.is_terminal)) as found:

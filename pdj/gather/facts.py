@@ -1,6 +1,6 @@
 """Reads everything about a job that its explanation needs: side by side, each read bounded."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -15,8 +15,6 @@ from kube.logs import READ_SECONDS
 from pdj.facts.facts import Answer, Ask, Facts
 from pdj.facts.picture import JobPicture
 from pdj.facts.training import Training
-from pdj.gather.jobs import Handle
-from pdj.gather.progress import TrainingReader
 from pdj.gather.questions import questions
 
 ReadTraining = Callable[[PaddleJob], Training | None]
@@ -43,18 +41,6 @@ def gather(
             found = dict(zip(asks, pool.map(partial(_answer, client), asks.values()), strict=True))
             facts = replace(facts, answers={**facts.answers, **found})
         return replace(facts, training=training.result()) if training else facts
-
-
-def with_training(handle: Handle, pictures: Iterable[JobPicture]) -> Iterator[Facts]:
-    """The facts that are drawn of a job, for each of its pictures."""
-    read = TrainingReader(handle.client, handle.clock).read
-    facts: Facts | None = None
-    for picture in pictures:
-        # Whether workers train alone is not asked again each second, nor forgotten.
-        is_known = facts is not None and (facts.alone or picture == facts.picture)
-        known = facts.answers if facts is not None and is_known else {}
-        facts = gather(handle.client, picture, read, "head", known)
-        yield facts
 
 
 def _answer(client: Client, ask: Ask) -> Answer:

@@ -109,7 +109,7 @@ def pictures(
             picture = picture or look(handle.client, handle.namespace, handle.name)
             if at_each_tick or picture != shown:
                 yield picture
-            if picture.job.status.is_terminal:
+            if has_ended(picture.raw):
                 return
             shown = picture
 

@@ -5,7 +5,7 @@ if the lines are long. Other jobs need none. If the log is silent, one GET for e
 MAX_WORKERS workers finds the worker that stopped first.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -20,8 +20,11 @@ from kube.clock import Clock
 from kube.errors import ApiError, Forbidden
 from kube.logs import read_tail
 from pdj.errors import Problem
-from pdj.facts.picture import read_job
+from pdj.facts.facts import Facts
+from pdj.facts.picture import JobPicture, read_job
 from pdj.facts.training import Training
+from pdj.gather.facts import gather
+from pdj.gather.jobs import Handle
 from pdj.gather.paths import log_path
 from reconcile.model.stall import FirstSilent, first_silent
 from reconcile.model.training import READ_PHASES
@@ -104,6 +107,18 @@ class TrainingReader:
             training = replace(training, progress=training.progress._replace(checkpoint=seen))
         self._key, self._read_at, self._last = key, self._clock.monotonic(), training
         return training
+
+
+def with_training(handle: Handle, pictures: Iterable[JobPicture]) -> Iterator[Facts]:
+    """The facts that are drawn of a job, for each of its pictures."""
+    read = TrainingReader(handle.client, handle.clock).read
+    facts: Facts | None = None
+    for picture in pictures:
+        # Whether workers train alone is not asked again each second, nor forgotten.
+        is_known = facts is not None and (facts.alone or picture == facts.picture)
+        known = facts.answers if facts is not None and is_known else {}
+        facts = gather(handle.client, picture, read, "head", known)
+        yield facts
 
 
 def _of_status(known: TrainingProgress) -> Progress:

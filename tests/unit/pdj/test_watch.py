@@ -24,7 +24,7 @@ from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture
 from pdj.gather import live
 from pdj.gather.jobs import Handle, NoOperator
-from pdj.gather.live import LiveJob, pictures
+from pdj.gather.live import LiveJob, has_ended, pictures
 from pdj.gather.logs import Wish
 from pdj.gather.progress import TrainingReader
 from pdj.session import Session
@@ -219,3 +219,13 @@ def test_job_that_the_watch_shows_no_more_is_gone(monkeypatch):
     monkeypatch.setattr(live, "LiveJob", partial(Watched, lambda: next(shown)))
     with pytest.raises(Problem, match="has been deleted"):
         list(pictures(handle(Server())))
+
+
+def test_job_of_a_version_that_cannot_be_read_is_waited_for(monkeypatch):
+    odd = JobPicture(JOB | {"status": {"phase": "Completed", "roles": 1, "attempt": "first"}})
+    with pytest.raises(Problem, match="cannot read"):
+        _ = odd.job
+    monkeypatch.setattr(live, "LiveJob", partial(Watched, lambda: odd))
+    assert wait_for(handle(Server()), has_ended) == odd.raw
+    with pytest.raises(Problem, match="the job mine has ended: Completed"):
+        wait_for(handle(Server()), lambda _job: False)
