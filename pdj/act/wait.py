@@ -23,7 +23,7 @@ def wait_for(
             news(picture.raw)
             if holds(picture.raw):
                 return picture.raw
-            phase = (picture.raw.get("status") or {}).get("phase")
+            phase = str((picture.raw.get("status") or {}).get("phase"))
     raise Problem(f"the job {handle.name} has ended: {phase}")
 
 
