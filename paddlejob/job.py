@@ -1,5 +1,6 @@
 """A job in a cluster: its state, the reasons for it, and the actions on it."""
 
+import math
 import os
 import shutil
 import sys
@@ -34,8 +35,11 @@ from pdj.judge.judge import judge
 from pdj.text.explain import draw_story
 from pdj.text.logs import LogPrinter
 from pdj.text.status import describe_failure, draw_job
-from pdj.text.terminal import paint, unpainted
+from pdj.text.terminal import paint, plain, unpainted
 from reconcile.words.progress import Progress
+
+SAYS_WHY_SECONDS = 15.0
+"""`wait` says why the job waits once it has waited this long for the same."""
 
 
 class Job:
@@ -84,7 +88,8 @@ class Job:
         """
         with translating():
             training = read_training(self._client.api, self._look().job, self._clock)
-        return training.progress if training and not training.problem else None
+        progress = training.progress if training and not training.problem else None
+        return progress if progress and progress.last_output_time else None
 
     def explain(self, lang: str = "en") -> str:
         """Why the job is in its state and who has to act, in English ("en") or Chinese ("zh")."""
@@ -129,14 +134,27 @@ class Job:
     def wait(self, timeout: float | None = None) -> "Job":
         """Wait until the job has completed; returns it. `timeout` is in seconds.
 
-        Raises JobFailed with the first failure record, or NotInTime with the reason why the job
-        waits.
+        A line on stderr says why the job waits, once it has waited for that for a while. Raises
+        JobFailed with the first failure record, or NotInTime with the reason why the job waits.
         """
         check(Job.wait, locals())
+        cause, since = "", 0.0
+
+        def note(raw: Raw) -> None:
+            nonlocal cause, since
+            self._refuse_other(raw)
+            now, before = self._clock.monotonic(), cause
+            cause = str(((raw.get("status") or {}).get("waiting") or {}).get("cause") or "")
+            if cause != before:
+                since = now
+            elif cause and now - since >= SAYS_WHY_SECONDS:
+                sys.stderr.write(f"{plain(f'{self.name} waits: {headline(raw)}')}\n")
+                since = math.inf
+
         try:
             with translating():
                 self._look()
-                raw = wait_for(self._handle(timeout), has_ended, self._refuse_other)
+                raw = wait_for(self._handle(timeout), has_ended, note)
         except NotInTime as error:
             raise NotInTime(f"{error} ({headline(self.raw) or self.phase or 'New'})") from None
         if raw["status"]["phase"] == Phase.FAILED:

@@ -14,11 +14,11 @@ TICK_SECONDS = 5.0
 def wait_for(
     handle: Handle, holds: Callable[[Raw], bool], news: Callable[[Raw], object] = lambda _job: None
 ) -> Raw:
-    """Wait until `holds` is true of the job; returns it. Each state of the job goes to `news`
+    """Wait until `holds` is true of the job; returns it. Each second the job goes to `news`
     first. Raises Problem if the job ends or is deleted before that.
     """
     phase = ""
-    with closing(pictures(handle, with_pods=False)) as found:
+    with closing(pictures(handle, at_each_tick=True, with_pods=False)) as found:
         for picture in found:
             news(picture.raw)
             if holds(picture.raw):

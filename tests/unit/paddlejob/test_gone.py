@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -30,7 +31,13 @@ def a_job(uid: str) -> Raw:
 @pytest.fixture(params=[None, a_job("of-another")], ids=["deleted", "replaced"])
 def job(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Job]:
     """A job of a cluster that has it no longer."""
-    found: Raw | None = request.param
+    with found_as(request.param, tmp_path) as job:
+        yield job
+
+
+@contextmanager
+def found_as(found: Raw | None, folder: Path) -> Iterator[Job]:
+    """The job of a cluster that has this one of its name."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -52,11 +59,13 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Job]:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         url = f"http://127.0.0.1:{server.server_port}"
-        file = write_kubeconfig(tmp_path / "kubeconfig", url, b"", "")
-        with Client("default", kubeconfig=file) as client:
-            yield Job(client, a_job("of-this"))
-        server.shutdown()
-        thread.join()
+        file = write_kubeconfig(folder / "kubeconfig", url, b"", "")
+        try:
+            with Client("default", kubeconfig=file) as client:
+                yield Job(client, a_job("of-this"))
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 CALLS: dict[str, Callable[[Job], object]] = {
