@@ -168,7 +168,7 @@ def open_report(streams: list[int]) -> int:
 
 def test_output_that_a_descendant_of_the_command_keeps_open_is_left(mocker):
     """As `sleep 1000 &` does in a shell: the client has its status, and goes."""
-    channel, runtime, pipes = mocker.Mock(), mocker.Mock(), set()
+    channel, runtime, pipes = mocker.Mock(), mocker.Mock(), set[str]()
     kept = -1
 
     def run(_container: Any, _command: Any, streams: list[int]) -> tuple[Any, int]:
