@@ -38,7 +38,7 @@ class Client(Connection):
         nodes: int = 2,
     ) -> None:
         check(Client.__init__, locals())
-        super().__init__(namespace, kubeconfig, context, nodes if local else 0)
+        super().__init__(namespace, kubeconfig, context, nodes if local else None)
 
     def submit(
         self,

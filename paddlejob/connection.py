@@ -15,10 +15,14 @@ from pdj.text.terminal import plain
 
 
 class Connection:
-    """Connects on the first call. `nodes` are those of a cluster on this machine, 0 for none."""
+    """Connects on the first call. `nodes` are those of a local cluster; None for another."""
 
     def __init__(
-        self, namespace: str | None, kubeconfig: str | Path | None, context: str | None, nodes: int
+        self,
+        namespace: str | None,
+        kubeconfig: str | Path | None,
+        context: str | None,
+        nodes: int | None,
     ) -> None:
         self._stack = contextlib.ExitStack()
         self.close = weakref.finalize(self, self._stack.close)
@@ -26,7 +30,7 @@ class Connection:
         self._namespace = namespace
         self._kubeconfig = str(kubeconfig) if kubeconfig else None
         self._context = context
-        if nodes:
+        if nodes is not None:
             from pdj.act.host import run_host
 
             order = {"objects": [], "namespace": "default", "nodes": nodes}

@@ -170,7 +170,7 @@ class Job:
         with translating():
             self._look()
             handle = self._handle(timeout)
-            with closing(pictures(handle, at_each_tick=sys.stdout.isatty())) as found:
+            with closing(pictures(handle, at_each_tick=_is_terminal())) as found:
                 for facts in with_training(handle, found):
                     self._refuse_other(facts.picture.raw)
                     drawn = _show(facts, self._clock.now(), drawn)
@@ -226,11 +226,16 @@ class Job:
             )
 
 
+def _is_terminal() -> bool:
+    """Whether lines can be drawn over: a notebook cannot, whatever its output says of itself."""
+    return sys.stdout.isatty() and "ipykernel" not in sys.modules
+
+
 def _show(facts: Facts, now: datetime, drawn: int) -> int:
     """Draw the job in place of what a notebook's cell shows, or of the `drawn` lines before on a
     terminal; returns the number of lines.
     """
-    if sys.stdout.isatty():
+    if _is_terminal():
         size = shutil.get_terminal_size()
         painter = unpainted if os.environ.get("NO_COLOR") else paint
         lines = draw_job(facts, painter, now, size.columns)[: max(1, size.lines - 1)]

@@ -89,8 +89,8 @@ def replace_job(
     """Delete a job, and create another of its name, or one with the same fields; returns it.
 
     Nothing is deleted unless a dry run shows that the API server accepts the new job. If creating
-    the new job fails all the same, the job is written to a file, and a note of the error names the
-    file. `lost` gets the job as text, and the note.
+    the new job fails all the same, the job is written to a file if one can be written, and a note
+    of the error names it. `lost` gets the job as text, and the note.
     """
     job = job or {k: v for k, v in bare(old).items() if k != "status"}
     client, name, path = handle.client, handle.name, jobs_path(handle.namespace)
@@ -107,18 +107,20 @@ def replace_job(
         if is_asked or isinstance(error, Transient | KeyboardInterrupt):
             deleted = "is deleted" if is_asked else "may be deleted"
             text = json.dumps(job, indent=2)
-            kept = _keep(name, text)
-            note = f"{name} {deleted} and could not be created again; it is kept in {kept}"
+            note = f"{name} {deleted} and could not be created again; {_keep(name, text)}"
             error.add_note(note)
             lost(text, note)
         raise
 
 
 def _keep(name: str, text: str) -> str:
-    """Write a job to a new file; returns its path."""
-    with NamedTemporaryFile("w", prefix=f"{name}-", suffix=".json", delete=False) as file:
-        file.write(text)
-    return file.name
+    """Write a job to a new file, if that is possible; returns where it is, in words."""
+    try:
+        with NamedTemporaryFile("w", prefix=f"{name}-", suffix=".json", delete=False) as file:
+            file.write(text)
+    except OSError as error:
+        return f"no file of it could be written ({error.strerror})"
+    return f"it is kept in {file.name}"
 
 
 @contextmanager

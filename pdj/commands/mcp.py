@@ -24,5 +24,8 @@ def run(session: Session) -> int:
         ) from error
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that reads a terminal would outlast it
     tools = Tools(lambda: (session.client, session.namespace), session.clock)
-    Server(tools, session.options.allow_writes).run()
+    try:
+        Server(tools, session.options.allow_writes).run()
+    except* BrokenPipeError:  # the agent's program has ended
+        pass
     return OK

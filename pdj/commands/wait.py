@@ -64,9 +64,10 @@ def await_end(session: Session, handle: Handle) -> int:
 
 def change_jobs(session: Session, names: list[str], act: Callable[[Client, Raw], Change]) -> int:
     """Change each job, and with --wait wait until that is done, printing every phase."""
+    client = session.client  # raises once for all jobs
 
     def change_one(name: str) -> None:
-        word, is_done = act(session.client, get_job(session.client, session.namespace, name))
+        word, is_done = act(client, get_job(client, session.namespace, name))
         session.screen.write(f"{plain(name)} {word}")
         if session.options.wait:
             wait_for(session.handle(name), is_done, PhaseTeller(session.notes).tell)

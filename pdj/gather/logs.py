@@ -6,6 +6,7 @@ older timestamp than the last line's, and as many lines with the same timestamp 
 of a very long line are treated as lines.
 """
 
+import math
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -27,8 +28,8 @@ MAX_PAUSE_SECONDS = 3.0
 NANOSECONDS = 1_000_000_000
 STREAM_READ_SECONDS = 3600.0
 """Long, because a log can be silent for hours. The stream ends when the pod is gone."""
-UNFOLLOWED_READ_SECONDS = 15.0
-"""What a log has already is sent at once. A node that sends nothing must not hold its reader."""
+UNFOLLOWED_READ_SECONDS = 10.0
+"""What a log has already is sent at once. A node that sends nothing for so long is given up."""
 MAX_LINE_BYTES = 64 << 10
 """A longer line is cut into pieces, with a mark at each cut."""
 GOES_ON = " … (cut: the line goes on)".encode()
@@ -60,6 +61,7 @@ class LogReader:
 
     def __init__(self, handle: Handle, source: Source, merger: Merger, wish: Wish) -> None:
         self._client = handle.client
+        self._clock = handle.clock
         self._pod_path = core_path(handle.namespace, "pods", source.pod)
         self._log_path = log_path(handle.namespace, source.pod)
         self._source = source
@@ -111,6 +113,7 @@ class LogReader:
     def _read_runs(self) -> None:
         """Read each run of the container, from the oldest that the kubelet still has."""
         read_runs, pause = 0, FIRST_PAUSE_SECONDS
+        until = math.inf if self._wish.follow else self._clock.monotonic() + UNFOLLOWED_READ_SECONDS
         while not self._closed.is_set():
             pod = self._find_pod()
             if pod is None:
@@ -128,6 +131,8 @@ class LogReader:
             except Forbidden:
                 raise
             except (Invalid, Throttled, Transient):
+                if self._clock.monotonic() >= until:
+                    raise
                 before = self._position.count
             else:
                 if not self._wish.follow:

@@ -28,9 +28,9 @@ def of_job(name: str) -> str:
     return f"{LABEL_JOB_NAME}={name}"
 
 
-def is_name(text: str) -> bool:
+def is_name(text: object) -> bool:
     """Whether it can be one step of a path, which the API server decodes before it splits it."""
-    return text not in ("", ".", "..") and not {"/", "%"} & {*text}
+    return isinstance(text, str) and text not in ("", ".", "..") and not {"/", "%"} & {*text}
 
 
 def _path(root: str, namespace: str, plural: str, name: str) -> str:

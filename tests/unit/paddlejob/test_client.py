@@ -185,6 +185,13 @@ def test_a_client_says_which_argument_is_of_another_kind(words, said):
         Client(**words)
 
 
+def test_a_local_cluster_without_nodes_is_not_the_users_cluster(mocker):
+    run_host = mocker.patch("pdj.act.host.run_host")
+    run_host.return_value.__enter__.return_value = None, {"kubeconfig": "/local"}
+    Client(local=True, nodes=0)
+    assert run_host.call_args[0][1]["nodes"] == 0
+
+
 @pytest.mark.parametrize(
     "words", [{"requirements": ["einops"]}, {"index_url": "https://x"}, {"include": ["*.bin"]}]
 )

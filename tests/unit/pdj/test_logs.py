@@ -187,7 +187,7 @@ def test_pieces_have_their_lines_time_and_say_that_they_were_cut():
     ]
 
 
-def test_a_node_that_sends_nothing_does_not_hold_the_reader_of_a_log_that_is_not_followed(
+def test_a_node_that_sends_nothing_is_given_up_by_the_reader_of_a_log_that_is_not_followed(
     monkeypatch,
 ):
     class Node(Client):
@@ -208,6 +208,6 @@ def test_a_node_that_sends_nothing_does_not_hold_the_reader_of_a_log_that_is_not
     reader = LogReader(handle, source(0), Merger(Clock(), math.inf), Wish())
     reader.start()
     assert node.asked.wait(patience.SECONDS)
-    reader.close()
     reader._thread.join(patience.SECONDS)
     assert reader.is_done
+    assert reader.problem is not None

@@ -128,6 +128,40 @@ def test_submit_creates_one_job_or_none():
     assert not cluster.changed
 
 
+def test_a_write_is_not_done_once_its_caller_was_told_that_it_failed(monkeypatch):
+    answers, has_answered = threading.Event(), threading.Event()
+
+    class Slow(Cluster):
+        def get(self, *arguments: Any, **more: Any) -> Raw:
+            answers.wait(patience.SECONDS)
+            try:
+                return super().get(*arguments, **more)
+            finally:
+                has_answered.set()
+
+    cluster = Slow()
+    cluster.objects[f"{JOBS}/mine"] = placed(uid="7")
+    monkeypatch.setattr(server, "ANSWER_SECONDS", 0.01)
+
+    async def ask() -> None:
+        async with Client(a_server(cluster)) as client:
+            called = await client.call_tool("restart", {"job": "mine"})
+            assert "it may have been done" in called.content[0].text  # type: ignore[union-attr]
+            answers.set()
+            await anyio.to_thread.run_sync(has_answered.wait, patience.SECONDS)
+
+    anyio.run(ask)
+    assert not cluster.changed
+
+
+def test_an_argument_that_a_tool_does_not_have_is_refused():
+    cluster = Cluster()
+    manifest = yaml.safe_dump(placed())
+    said = refusal(a_server(cluster), "submit", manifest=manifest, dry_run=True)
+    assert "submit has no argument dry_run" in said
+    assert not cluster.changed
+
+
 @pytest.mark.parametrize(
     "name", ["../../secrets/x", "a/status", "..", ".", "%2e%2e"], ids=lambda name: str(name)
 )
@@ -192,6 +226,21 @@ def test_a_log_is_bounded_and_ends_with_its_last_line(monkeypatch, text):
     assert len(found["lines"]) <= 1000
     assert sum(map(len, found["lines"])) <= 256 << 10
     assert found["notes"] == [f"the first {2001 - len(found['lines'])} lines are left out"]
+
+
+def test_a_log_in_any_script_is_bounded_in_bytes(monkeypatch):
+    found = logs_of(monkeypatch, iter([turn_of(*["损失" * 150] * 1000)]))
+    assert 280 < len(found["lines"]) < 300, "of 912 bytes each, 256 KiB"
+
+
+def test_the_lines_that_were_read_are_answered_if_one_log_cannot_be_read(monkeypatch):
+    def turns() -> Iterator[Turn]:
+        yield turn_of("one")
+        raise Transient("node-1 does not answer")
+
+    found = logs_of(monkeypatch, turns())
+    assert found["lines"] == ["worker-0 | one"]
+    assert found["notes"] == ["not all could be read: node-1 does not answer"]
 
 
 def test_a_log_of_few_lines_is_whole(monkeypatch):

@@ -77,6 +77,17 @@ def test_a_job_is_not_deleted_for_one_that_would_be_refused():
     assert f"{JOBS}/mine" in cluster.objects
 
 
+def test_a_job_is_printed_if_no_file_can_be_written(monkeypatch, tmp_path):
+    def wait(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    monkeypatch.setattr("pdj.act.submit.wait_until_gone", wait)
+    job, note = ended_by(Cluster(), KeyboardInterrupt)
+    assert json.loads(job) == placed()
+    assert "is deleted" in note and "no file of it could be written (No such file" in note
+
+
 def test_a_job_is_kept_if_it_cannot_be_printed(monkeypatch, tmp_path):
     def wait(*_: Any) -> None:
         raise KeyboardInterrupt

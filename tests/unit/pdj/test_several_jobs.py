@@ -53,6 +53,24 @@ def test_every_refusal_is_told(capsys):
     assert capsys.readouterr().err.splitlines() == said
 
 
+@pytest.mark.parametrize("command", [delete, restart, resume, suspend])
+def test_a_login_that_fails_is_tried_once(command, monkeypatch):
+    tried = []
+
+    def login(_target: object) -> Any:
+        tried.append(1)
+        raise Problem("the login plugin has failed")
+
+    monkeypatch.setattr("pdj.access.connection.open_client", login)
+    options = {"ignore_not_found": False, "orphans": False, "submit_again": False}
+    made = session(Cluster(), jobs=["a", "b"], **options)
+    del made.__dict__["client"]
+    made.__dict__["target"] = None
+    with pytest.raises(Problem):
+        command.run(made)
+    assert tried == [1]
+
+
 def test_what_fails_for_all_is_told_once():
     with pytest.raises(Unauthorized):
         suspend.run(session(cluster_of(a=Unauthorized("expired")), jobs=["a", "b"]))
