@@ -25,6 +25,7 @@ from api.objects import Raw, format_micro_time, name_of, namespace_of
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError
+from pdj.access.login import Login
 from pdj.act import change
 from pdj.act.follow import read_log
 from pdj.act.submit import submit
@@ -79,7 +80,8 @@ class Server(MCPServer[Any]):
         served = dict.fromkeys(READS, ToolAnnotations(read_only_hint=True))
         served |= WRITES if writes else {}
         for name, hints in served.items():
-            self.add_tool(_answered(getattr(tools, name), hints), name, annotations=hints)
+            act = _answered(getattr(tools, name), hints, tools.login)
+            self.add_tool(act, name, annotations=hints)
         self._refused = WRITES.keys() - served.keys()
 
     async def call_tool(
@@ -95,7 +97,9 @@ class Server(MCPServer[Any]):
         return await super().call_tool(name, arguments, context)
 
 
-def _answered(act: Callable[..., Raw], hints: ToolAnnotations) -> Callable[..., Awaitable[Raw]]:
+def _answered(
+    act: Callable[..., Raw], hints: ToolAnnotations, login: Login
+) -> Callable[..., Awaitable[Raw]]:
     @wraps(act)
     async def answer(**arguments: Any) -> Raw:
         try:
@@ -106,6 +110,7 @@ def _answered(act: Callable[..., Raw], hints: ToolAnnotations) -> Callable[..., 
             left = "" if hints.read_only_hint else "; look at the job: it may have been done"
             raise ToolError(f"no answer within {ANSWER_SECONDS:.0f} s{left}") from None
         except (Problem, ApiError) as error:
+            login.refuse(error)
             raise ToolError(_say(error)) from error
 
     return answer
@@ -137,10 +142,11 @@ def _cut(text: str) -> str:
 
 
 class Tools:
-    """A method for each tool. `reach` returns the client and the namespace of the kubeconfig."""
+    """A method for each tool. `namespace`: the usual one, empty for the kubeconfig's."""
 
-    def __init__(self, reach: Callable[[], tuple[Client, str]], clock: Clock) -> None:
-        self._reach = reach
+    def __init__(self, login: Login, namespace: str | None, clock: Clock) -> None:
+        self.login = login
+        self._namespace = namespace
         self._clock = clock
 
     def list(
@@ -246,8 +252,8 @@ class Tools:
         return gather(at.client, picture, TrainingReader(at.client, self._clock).read, only)
 
     def _handle(self, job: str, namespace: str) -> Handle:
-        client, own = self._reach()
-        return Handle(client, namespace or own, job, self._clock)
+        client, own = self.login.open()
+        return Handle(client, namespace or self._namespace or own, job, self._clock)
 
 
 def _done(job: Raw, what: str) -> Raw:

@@ -15,13 +15,14 @@ from starlette.routing import Route
 from api.catalogue.meaning import LANGUAGES
 from api.objects import Raw, format_micro_time, uid_of
 from kube.errors import ApiError
+from pdj.access.login import Login
 from pdj.act import change
 from pdj.errors import Problem, Usage
 from pdj.gather.jobs import Handle, get_job
 from pdj.session import Session
-from pdj.ui.access import Access, rights_of
 from pdj.ui.encoding import clean_text, describe_problem, encode
 from pdj.ui.feeds import JobFeed, JobsFeed, LogFeed
+from pdj.ui.rights import rights_of
 from pdj.ui.stream import StreamedFeed
 
 TYPES = {
@@ -39,7 +40,8 @@ def build_app(session: Session, namespace: str, language: str) -> Starlette:
 
 class _App:
     def __init__(self, session: Session, namespace: str, language: str) -> None:
-        self._access = Access(session)
+        self._login = Login(session.options.kubeconfig, session.options.context, "ui")
+        self._login.open()  # raises here, not at the first request
         self._clock = session.clock
         self._namespace = namespace
         self._about = {
@@ -87,7 +89,7 @@ class _App:
         return _json(self._about)
 
     def _follow_jobs(self, _request: Request) -> StreamedFeed:
-        return self._stream(lambda: JobsFeed(self._access.client(), self._namespace, self._clock))
+        return self._stream(lambda: JobsFeed(self._login.client(), self._namespace, self._clock))
 
     def _follow_job(self, request: Request) -> StreamedFeed:
         language = request.query_params.get("lang", "")
@@ -100,21 +102,21 @@ class _App:
         return self._stream(lambda: LogFeed(self._handle(request), role, number))
 
     def _handle(self, request: Request) -> Handle:
-        return Handle(self._access.client(), *_where(request), self._clock)
+        return Handle(self._login.client(), *_where(request), self._clock)
 
     def _stream(self, open_feed: Callable[[], Any]) -> StreamedFeed:
-        return StreamedFeed(open_feed, self._access.refuse)
+        return StreamedFeed(open_feed, self._login.refuse)
 
     def _show_yaml(self, request: Request) -> Response:
         from pdj.documents.writer import to_yaml
 
-        raw = get_job(self._access.client(), *_where(request))
+        raw = get_job(self._login.client(), *_where(request))
         raw["metadata"].pop("managedFields", None)
         text = to_yaml([raw], allow_unicode=True)
         return Response(clean_text(text), media_type="text/plain")
 
     def _tell_rights(self, request: Request) -> Response:
-        return _json(rights_of(self._access.client(), *_where(request)))
+        return _json(rights_of(self._login.client(), *_where(request)))
 
     async def _act(self, request: Request) -> Response:
         body = await _read_object(request)
@@ -122,7 +124,7 @@ class _App:
         return _json({})
 
     def _change(self, request: Request, body: Raw) -> None:
-        client, action = self._access.client(), request.path_params["action"]
+        client, action = self._login.client(), request.path_params["action"]
         raw = get_job(client, *_where(request))
         if body.get("uid") != uid_of(raw):
             raise Problem("the job on the page has been deleted: another job now has its name")
@@ -140,7 +142,7 @@ class _App:
             raise Usage(f"no action {action!r}")
 
     async def _refuse(self, _request: Request, error: Exception) -> Response:
-        self._access.refuse(error)
+        self._login.refuse(error)
         code = HTTPStatus.CONFLICT if isinstance(error, Problem) else HTTPStatus.BAD_GATEWAY
         told = error.code if isinstance(error, ApiError) else 0
         return _json(describe_problem(error), told if told >= HTTPStatus.BAD_REQUEST else code)

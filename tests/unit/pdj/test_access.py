@@ -1,6 +1,5 @@
 """The kubeconfig: read as kubectl reads it, and whatever is wrong with it is one line."""
 
-import argparse
 import base64
 import json
 import subprocess
@@ -16,9 +15,8 @@ from kube.errors import Unauthorized
 from pdj.access.connection import connect
 from pdj.access.credentials import Identity, read_identity
 from pdj.access.kubeconfig import load_target
+from pdj.access.login import Login
 from pdj.errors import Problem
-from pdj.session import Session
-from pdj.ui.access import Access
 from tests.unit.controller.fakes import eventually
 
 Raw = dict[str, Any]
@@ -235,23 +233,22 @@ def write_both(write: Write, current: str, token: str, mine: str = "https://mine
 
 
 def test_a_page_stays_with_its_context_when_its_login_is_renewed(write, monkeypatch):
-    monkeypatch.setattr("pdj.ui.access.open_client", connect)
-    file = write_both(write, "mine", "old")
-    access = Access(Session(argparse.Namespace(kubeconfig=file, context=None)))
+    monkeypatch.setattr("pdj.access.login.open_client", connect)
+    login = Login(write_both(write, "mine", "old"), None, "ui")
+    login.open()
     write_both(write, "other", "new")
-    access.refuse(Unauthorized("expired"))
-    renewed: Any = access.client()
+    login.refuse(Unauthorized("expired"))
+    renewed: Any = login.client()
     assert (renewed.endpoint.host, renewed.credentials.header()) == ("mine", "Bearer new")
 
 
 def test_a_page_refuses_another_server_under_its_context(write):
-    access = Access(
-        Session(argparse.Namespace(kubeconfig=write_both(write, "mine", "old"), context=None))
-    )
+    login = Login(write_both(write, "mine", "old"), None, "ui")
+    login.open()
     write_both(write, "mine", "new", "https://elsewhere:1")
-    access.refuse(Unauthorized("expired"))
+    login.refuse(Unauthorized("expired"))
     for _ in range(2):
         with pytest.raises(Problem, match="'mine' now has the server https://elsewhere:1"):
-            access.client()
+            login.client()
     write_both(write, "mine", "new")
-    assert access.client()
+    assert login.client()

@@ -1,0 +1,60 @@
+"""The client of a program that runs for long, built again once a login was refused.
+
+The program stays with the cluster that it was opened for. It keeps its context when the
+kubeconfig's current context changes. If its context gets another server, it refuses that server.
+"""
+
+import threading
+
+from kube.client import Client
+from kube.errors import Unauthorized
+from pdj.access.connection import open_client
+from pdj.access.kubeconfig import Target, load_target
+from pdj.errors import Problem
+
+
+class Login:
+    """Builds clients, the first one when it is needed. Any thread may use it.
+
+    `program` is the command of `kubectl pdj` to start again where the cluster is another.
+    """
+
+    def __init__(self, kubeconfig: str | None, context: str | None, program: str) -> None:
+        self._kubeconfig = kubeconfig
+        self._context = context
+        self._program = program
+        self._lock = threading.Lock()
+        """Guards all below."""
+        self._target: Target | None = None
+        self._client: Client | None = None
+
+    def client(self) -> Client:
+        """The client. Raises Problem if the kubeconfig is unusable or names another server."""
+        return self.open()[0]
+
+    def open(self) -> tuple[Client, str]:
+        """The client and the kubeconfig's namespace. Raises Problem as `client` does."""
+        with self._lock:
+            if self._client is None or self._target is None:
+                self._target = self._load()
+                self._client = open_client(self._target)
+            return self._client, self._target.namespace
+
+    def refuse(self, error: Exception) -> None:
+        """Read the kubeconfig again for the next client, if this error is about the login."""
+        if isinstance(error, Unauthorized):
+            with self._lock:
+                self._client = None
+
+    def _load(self) -> Target:
+        """The same context of the same kubeconfig, with the credentials that it has now."""
+        known = self._target
+        target = load_target(self._kubeconfig, known.context or None if known else self._context)
+        before, now = (each.cluster.get("server") for each in (known or target, target))
+        if before != now:
+            named = f"context {target.context!r}" if target.context else "default"
+            raise Problem(
+                f"the kubeconfig's {named} now has the server {now}, but this program uses "
+                f"{before}: start `kubectl pdj {self._program}` again"
+            )
+        return target
