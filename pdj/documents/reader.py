@@ -23,7 +23,7 @@ from pdj.errors import Problem, Usage
 MAX_BYTES = 3 << 20
 """The API server refuses a larger request."""
 MAX_VALUES = 300_000
-"""The most values in a document after its aliases are expanded."""
+"""The most values in a text after its aliases are expanded."""
 MAX_DEPTH = 100
 MAX_DIGITS = 400
 """The most digits of a number: a longer one fits neither 64 bits nor a float."""
@@ -75,8 +75,9 @@ def parse_documents(text: str, name: str) -> list[Document]:
     try:
         text = _as_yaml(text)
         refuse_deep_yaml(text, PlainLoader, MAX_DEPTH)
-        nodes = list(yaml.compose_all(text, Loader=PlainLoader))
-        found = [_document(name, node) for node in nodes if node is not None]
+        nodes = [node for node in yaml.compose_all(text, Loader=PlainLoader) if node is not None]
+        _refuse_many(nodes)
+        found = [_document(name, node) for node in nodes]
         full = [document for document in found if document.value not in (None, "")]
         return [each for document in full for each in _items(document)]
     except yaml.MarkedYAMLError as error:
@@ -91,6 +92,7 @@ def read_value(text: str) -> Any:
     try:
         refuse_deep_yaml(text, PlainLoader, MAX_DEPTH)
         node = yaml.compose(text, Loader=PlainLoader)
+        _refuse_many([node] if node is not None else [])
         return None if node is None else _document("", node).value
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError("no YAML") from error
@@ -190,9 +192,12 @@ PlainLoader.add_implicit_resolver(
 )
 
 
+def _refuse_many(nodes: list[yaml.Node]) -> None:
+    if sum(_size(node, {}, 0) for node in nodes) > MAX_VALUES:
+        raise ValueError(f"its aliases make more than {MAX_VALUES} values of it")
+
+
 def _document(name: str, node: yaml.Node) -> Document:
-    if _size(node, {}, 0) > MAX_VALUES:
-        raise Problem(f"{name}: its aliases make more than {MAX_VALUES} values of it")
     builder = _Builder()
     value = builder.build(node, ())
     return Document(name, node.start_mark.line + 1, value, builder.lines, tuple(builder.doubled))

@@ -32,7 +32,7 @@ from pdj.act.submit import submit
 from pdj.documents.advice import find_advice
 from pdj.documents.checks import find_errors, is_job
 from pdj.documents.job import job_of
-from pdj.documents.reader import MAX_BYTES, parse_documents
+from pdj.documents.reader import MAX_BYTES, Document, parse_documents
 from pdj.documents.render import render_all
 from pdj.errors import Problem, Usage
 from pdj.facts.facts import Facts
@@ -56,6 +56,8 @@ MAX_LINES = 1000
 MAX_LOG_BYTES = 256 << 10
 MAX_TEXT = 10_000
 MAX_ANSWER_BYTES = 1 << 20
+MAX_RENDERED = 32 << 20
+"""Characters of manifests times pods: each pod has a copy of its template."""
 READS = ("list", "status", "explain", "logs", "render", "lint")
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False)
 DESTROYS = ToolAnnotations(read_only_hint=False, destructive_hint=True)
@@ -207,7 +209,10 @@ class Tools:
 
     def render(self, manifest: Manifest) -> Raw:
         """Show the objects that the operator would create for jobs, without a cluster."""
-        return {"objects": render_all(parse_documents(manifest, "manifest"), self._clock.now())}
+        documents = parse_documents(manifest, "manifest")
+        if sum(map(_count_pods, documents)) * len(manifest) > MAX_RENDERED:
+            raise Problem("the manifest has too many pods to show them all: lower its replicas")
+        return {"objects": render_all(documents, self._clock.now())}
 
     def lint(self, manifest: Manifest) -> Raw:
         """Check jobs without a cluster: errors that would refuse them, else advice, by line."""
@@ -254,6 +259,13 @@ class Tools:
     def _handle(self, job: str, namespace: str) -> Handle:
         client, own = self.login.open()
         return Handle(client, namespace or self._namespace or own, job, self._clock)
+
+
+def _count_pods(document: Document) -> int:
+    spec = document.value.get("spec") if isinstance(document.value, dict) else None
+    roles = [spec.get(str(role)) for role in Role] if isinstance(spec, dict) else []
+    counts = [role.get("replicas") for role in roles if isinstance(role, dict)]
+    return sum(count for count in counts if isinstance(count, int))
 
 
 def _done(job: Raw, what: str) -> Raw:

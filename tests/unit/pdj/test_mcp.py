@@ -215,6 +215,14 @@ def test_an_answer_that_is_too_large_is_refused():
     assert "more than 1 MiB: ask for less" in said
 
 
+def test_a_job_of_many_large_pods_is_not_rendered(monkeypatch):
+    monkeypatch.setattr(server, "render_all", lambda *_: 1 // 0)
+    job = a_job("large").with_workers(10_000).build()
+    job["metadata"]["annotations"] = {"note": "x" * 10_000}
+    said = refusal(a_server(), "render", manifest=yaml.safe_dump(job))
+    assert "too many pods to show them all" in said
+
+
 def test_a_list_is_bounded_and_says_how_many_more_there_are():
     cluster = Cluster()
     cluster.objects |= {f"{JOBS}/{n}": placed(f"job-{n}") for n in range(5)}

@@ -71,10 +71,10 @@ def test_merged_and_repeated_keys_count_as_for_kubectl(tmp_path, text, value, do
     assert (document.value, document.doubled) == (value, doubled)
 
 
-def bomb() -> str:
-    """Ten levels of ten aliases: ten thousand million values in four hundred bytes."""
+def bomb(levels: int = 10) -> str:
+    """Levels of ten aliases; ten are ten thousand million values in four hundred bytes."""
     lines = ["a0: &a0 [x]"]
-    for level in range(1, 11):
+    for level in range(1, levels + 1):
         lines.append(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]")
     return "\n".join(lines)
 
@@ -83,6 +83,7 @@ def bomb() -> str:
     ("text", "says"),
     [
         (bomb(), "aliases"),
+        ("\n---\n".join([bomb(4)] * 30), "aliases"),
         ("a: &a [*a]", "alias within itself"),
         ("[" * 200 + "]" * 200, "nested deeper"),
         ("[" * 100_000, "nested deeper"),
