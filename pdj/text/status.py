@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from api.constants import Phase, Reason, Role
-from api.job import PaddleJob
 from api.objects import parse_time
 from api.signals import signal_name
 from api.status import Failure, JobCondition, JobStatus, RoleStatus
@@ -34,7 +33,7 @@ _STATES = {
 def draw_job(facts: "Facts", paint: Paint, now: datetime, columns: int) -> list[str]:
     """The lines of the tree."""
     job, picture, training = facts.job, facts.picture, facts.training
-    lines = [_head(job, paint, now)]
+    lines = [_head(facts, paint, now)]
     if facts.conditions:
         lines.append(shorten(f"│  {_sentence(facts.conditions[0], now)}", columns))
     elif not job.status.phase:
@@ -61,7 +60,8 @@ def draw_job(facts: "Facts", paint: Paint, now: datetime, columns: int) -> list[
     return [*lines, *_draw([*branches, *ends])]
 
 
-def _head(job: PaddleJob, paint: Paint, now: datetime) -> str:
+def _head(facts: "Facts", paint: Paint, now: datetime) -> str:
+    job = facts.job
     phase = plain(job.status.phase or "New")
     parts = [
         paint(plain(f"{job.namespace}/{job.name}"), "bold"),
@@ -73,16 +73,17 @@ def _head(job: PaddleJob, paint: Paint, now: datetime) -> str:
     started = parse_time(job.status.start_time)
     if started:
         parts.append(f"{_ran(job.status, ended)} {age(started, ended or now)}")
-        parts[-1] += _describe_share(job.status, now)
+        last = facts.training.progress.last_output_time if facts.training else None
+        parts[-1] += _describe_share(job.status, now, last)
     return "  ".join(parts)
 
 
-def _describe_share(status: JobStatus, now: datetime) -> str:
-    if not status.progress.attempt:
+def _describe_share(status: JobStatus, now: datetime, last_output: datetime | None) -> str:
+    if status.progress.step is None:
         return ""
     from reconcile.failure.loss import trained_share  # takes time to import
 
-    share = trained_share(status, now)
+    share = trained_share(status, now, last_output)
     return "" if share is None else f", {share:.0%} of it training"
 
 

@@ -21,6 +21,8 @@ from reconcile.model.view import View
 
 SHARE_SECONDS = 60.0
 """A job younger than this has no trained share."""
+SILENCE_SECONDS = 300.0
+"""A log that has been silent for longer shows no training, unless it has announced a pause."""
 
 
 def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:
@@ -85,17 +87,25 @@ def add_loss(view: View, status: JobStatus) -> JobStatus:
     return replace(status, lost_seconds=status.lost_seconds + max(0, seconds))
 
 
-def trained_share(status: JobStatus, now: datetime) -> float | None:
+def trained_share(
+    status: JobStatus, now: datetime, last_output: datetime | None = None
+) -> float | None:
     """The share of the time since the job's start in which it trained and kept its work.
 
-    None if nothing is known about its training, or for a job younger than a minute.
+    `last_output` is the time of the log's last line, if it is known better than in the status. None
+    if the log has no step, or for a job younger than a minute.
     """
     start, end = parse_time(status.start_time), parse_time(status.completion_time) or now
-    if start is None or not status.progress.attempt:
+    if start is None or status.progress.step is None:
         return None
-    stopped = parse_time(status.lost_since)
-    lost = status.lost_seconds + ((end - stopped).total_seconds() if stopped else 0.0)
-    seconds = (end - start).total_seconds()
+    seconds, stopped = (end - start).total_seconds(), parse_time(status.lost_since)
+    lost = (end - stopped).total_seconds() if stopped else 0.0
+    last, quiet = (
+        parse_time(status.progress.last_output_time),
+        parse_time(status.progress.quiet_until),
+    )
+    silent = (end - max(filter(None, (last, last_output, quiet)), default=end)).total_seconds()
+    lost = status.lost_seconds + max(lost, silent if silent > SILENCE_SECONDS else 0.0)
     return None if seconds < SHARE_SECONDS else min(1.0, max(0.0, 1.0 - lost / seconds))
 
 

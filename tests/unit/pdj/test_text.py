@@ -100,16 +100,33 @@ def test_a_terminal_that_says_no_size_has_the_usual_one():
     os.close(far)
 
 
+STEP = {"attempt": 1, "step": 1, "lastOutputTime": stamp(20)}
+SILENT = STEP | {"lastOutputTime": stamp(-300)}
+PAUSE = SILENT | {"quietUntil": stamp(200)}
+
+
 @pytest.mark.parametrize(
     ("known", "says"),
     [
         ({"phase": "Pending"}, "  Pending  Single  age 1m40s  waits for 1m40s"),
         ({"phase": "Starting"}, "  Starting  Single  age 1m40s  waits for 1m40s"),
         ({"lostSeconds": 10}, "  Running  Single  age 1m40s  runs for 1m40s"),
-        ({"lostSeconds": 10, "progress": {"attempt": 1}}, "for 1m40s, 90% of it training"),
-        ({"lostSince": stamp(40), "progress": {"attempt": 1}}, "for 1m40s, 40% of it training"),
+        ({"progress": {"attempt": 1}}, "runs for 1m40s"),
+        ({"lostSeconds": 10, "progress": STEP}, "for 1m40s, 90% of it training"),
+        ({"lostSince": stamp(40), "progress": STEP}, "for 1m40s, 40% of it training"),
+        ({"startTime": stamp(-500), "progress": SILENT}, "for 10m, 33% of it training"),
+        ({"startTime": stamp(-500), "progress": PAUSE}, "for 10m, 100% of it training"),
     ],
-    ids=["it waits", "it starts", "nothing is known of its time", "it has lost time", "it does"],
+    ids=[
+        "it waits",
+        "it starts",
+        "nothing is known of its time",
+        "it has no step",
+        "it has lost time",
+        "it does",
+        "it is silent",
+        "it has announced a pause",
+    ],
 )
 def test_how_long_a_job_waits_or_runs_and_trains(known, says):
     status = {"phase": "Running", "startTime": stamp(), **known}
