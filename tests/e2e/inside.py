@@ -19,6 +19,7 @@ ALONE = (
     "tests/e2e/test_starts.py",
     "tests/e2e/test_peer.py",
     "tests/e2e/test_disturbances.py",
+    "tests/e2e/test_ends.py",
     "tests/e2e/test_code.py",
     "tests/e2e/test_stalled.py",
     "tests/cluster/node/test_registration.py",
