@@ -14,15 +14,11 @@ from pdj.errors import Problem
 
 
 class Login:
-    """Builds clients, the first one when it is needed. Any thread may use it.
+    """Builds clients, the first one when it is needed. Any thread may use it."""
 
-    `program` is the command of `kubectl pdj` to start again where the cluster is another.
-    """
-
-    def __init__(self, kubeconfig: str | None, context: str | None, program: str) -> None:
+    def __init__(self, kubeconfig: str | None, context: str | None) -> None:
         self._kubeconfig = kubeconfig
         self._context = context
-        self._program = program
         self._lock = threading.Lock()
         """Guards all below."""
         self._target: Target | None = None
@@ -55,6 +51,6 @@ class Login:
             named = f"context {target.context!r}" if target.context else "default"
             raise Problem(
                 f"the kubeconfig's {named} now has the server {now}, but this program uses "
-                f"{before}: start `kubectl pdj {self._program}` again"
+                f"{before}: start it again"
             )
         return target

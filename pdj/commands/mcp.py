@@ -24,7 +24,7 @@ def run(session: Session) -> int:
             "pip install 'paddlejob[mcp]'"
         ) from error
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that reads a terminal would outlast it
-    login = Login(session.options.kubeconfig, session.options.context, "mcp")
+    login = Login(session.options.kubeconfig, session.options.context)
     tools = Tools(login, session.options.namespace, session.clock)
     try:
         Server(tools, session.options.allow_writes).run()

@@ -40,7 +40,7 @@ def build_app(session: Session, namespace: str, language: str) -> Starlette:
 
 class _App:
     def __init__(self, session: Session, namespace: str, language: str) -> None:
-        self._login = Login(session.options.kubeconfig, session.options.context, "ui")
+        self._login = Login(session.options.kubeconfig, session.options.context)
         self._login.open()  # raises here, not at the first request
         self._clock = session.clock
         self._namespace = namespace

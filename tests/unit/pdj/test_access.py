@@ -234,7 +234,7 @@ def write_both(write: Write, current: str, token: str, mine: str = "https://mine
 
 def test_a_page_stays_with_its_context_when_its_login_is_renewed(write, monkeypatch):
     monkeypatch.setattr("pdj.access.login.open_client", connect)
-    login = Login(write_both(write, "mine", "old"), None, "ui")
+    login = Login(write_both(write, "mine", "old"), None)
     login.open()
     write_both(write, "other", "new")
     login.refuse(Unauthorized("expired"))
@@ -243,7 +243,7 @@ def test_a_page_stays_with_its_context_when_its_login_is_renewed(write, monkeypa
 
 
 def test_a_page_refuses_another_server_under_its_context(write):
-    login = Login(write_both(write, "mine", "old"), None, "ui")
+    login = Login(write_both(write, "mine", "old"), None)
     login.open()
     write_both(write, "mine", "new", "https://elsewhere:1")
     login.refuse(Unauthorized("expired"))

@@ -38,7 +38,7 @@ class Given(Login):
     """The login to a cluster of the test; records why it was refused."""
 
     def __init__(self, cluster: Cluster) -> None:
-        super().__init__(None, None, "mcp")
+        super().__init__(None, None)
         self._cluster = cluster
         self.refused: list[Exception] = []
 
