@@ -6,14 +6,20 @@ values in it. As for stalls, the condition is written first, and an operator pro
 what it has read itself.
 """
 
+from datetime import timedelta
+
 from api.constants import TERMINAL_PHASES, Condition, Reason, Role
 from api.job import pod_name
+from api.objects import parse_time
 from api.status import JobStatus
 from api.training import NotFiniteAction
 from reconcile.attempt.restart import answer_incident
 from reconcile.failure.incident import Incident
 from reconcile.model.move import Move, build_record, set_condition
 from reconcile.model.view import View
+
+HOLD = timedelta(minutes=5)
+"""The condition stays false for this long: with many bad batches it would turn with every read."""
 
 
 def answer_not_finite(view: View) -> Move | None:
@@ -45,6 +51,9 @@ def note_not_finite(view: View, status: JobStatus) -> JobStatus:
         return status
     if not run.length:
         return set_condition(status, kind, False, Reason.LOSS_FINITE, "", view.now)
-    if not run.is_lasting:
+    known = status.condition(kind)
+    is_fresh = known is not None and known.reason == Reason.LOSS_FINITE
+    since = parse_time(known.last_transition_time) if known and is_fresh else None
+    if not run.is_lasting or (since and view.now - since < HOLD):
         return status
     return set_condition(status, kind, True, Reason.LOSS_NOT_FINITE, str(run), view.now)

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 REPORTED_STEPS = 3
 """A loss that is not finite over this many steps is reported."""
 FATAL_STEPS = 20
-"""Over this many, it can end the job. A scale of 2**16 is halved 16 times until it is 1."""
+"""Over this many, it can end the job: a scale of 2**16 is 1 after 16 halvings in a row."""
+FATAL_LOSSES = 5
+"""And only so many: two lines ten steps apart can both fall into steps that a scale skips."""
 LossLine = tuple[int | None, int | None, str]
 """A line that perhaps shows a loss, with the epoch and the step of the log."""
 
@@ -42,7 +44,7 @@ class LossRun(NamedTuple):
     @property
     def is_fatal(self) -> bool:
         """Whether the run is long enough to end the job."""
-        return self._lasts(FATAL_STEPS)
+        return self.length >= FATAL_LOSSES and self._lasts(FATAL_STEPS)
 
     def _lasts(self, steps: int) -> bool:
         """Whether two losses or more, over this many steps or more, are not finite.
@@ -83,9 +85,10 @@ class LossReader:
     def note(self, at: "Progress", text: str, is_odd: bool, is_marked: bool = False) -> None:
         """Add a line that was read as this progress.
 
-        After a step in the operator's own format, only lines of that format count.
+        After a loss with a step in the operator's own format, only lines of that format count.
         """
-        self._is_marked |= is_marked and at.step is not None
+        if is_marked and not self._is_marked and at.step is not None:
+            self._is_marked = read_loss(text) is not None
         if self._is_marked <= is_marked:
             self._lines.append((at.epoch, at.step, text))
             self._is_odd |= is_odd

@@ -34,6 +34,15 @@ def read_metrics(text: str, has_step: bool) -> Metrics:
 
     A line without a step that has no loss of the training has none.
     """
+    pairs, losses = _read_pairs(text)
+    rank, loss = min(losses, key=lambda each: each[0], default=(_SOME_LOSS, ""))
+    if loss and (rank < _SOME_LOSS or len(losses) == 1):
+        return shown_metrics([("loss", loss), *pairs])
+    return shown_metrics(pairs) if has_step else ()
+
+
+def _read_pairs(text: str) -> tuple[list[tuple[str, str]], list[tuple[int, str]]]:
+    """The names and numbers of a line but `loss`, and what can be a loss, each with its rank."""
     pairs: list[tuple[str, str]] = []
     losses: list[tuple[int, str]] = []
     for match in tools.METRIC.finditer(text):
@@ -45,10 +54,7 @@ def read_metrics(text: str, has_step: bool) -> Metrics:
             rank = _loss_rank(lowered, text[max(0, match.start() - 24) : match.start()].lower())
             if rank is not None and not (rank == _COST and _SECONDS.match(text, match.end())):
                 losses.append((rank, value))
-    rank, loss = min(losses, key=lambda each: each[0], default=(_SOME_LOSS, ""))
-    if loss and (rank < _SOME_LOSS or len(losses) == 1):
-        return shown_metrics([("loss", loss), *pairs])
-    return shown_metrics(pairs) if has_step else ()
+    return pairs, losses
 
 
 def last_numbers(texts: list[tuple[str, bool]]) -> tuple[Metrics | None, str | None]:
@@ -59,8 +65,10 @@ def last_numbers(texts: list[tuple[str, bool]]) -> tuple[Metrics | None, str | N
 
 
 def read_loss(text: str) -> str | None:
-    """The loss of the training that a line shows, if it does."""
-    return next((value for name, value in read_metrics(text, False) if name == "loss"), None)
+    """The whole loss of the training that a line shows, if it does: no part of one, no best one."""
+    losses = (each for each in _read_pairs(text)[1] if each[0] < _SOME_LOSS)
+    _, loss = min(losses, key=lambda each: each[0], default=(0, ""))
+    return shown_number(loss)
 
 
 def shown_metrics(pairs: Iterable[tuple[str, str]]) -> Metrics:

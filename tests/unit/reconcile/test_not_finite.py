@@ -1,6 +1,7 @@
 """A loss that stays nan or inf is told once, and ends the job where its policy says so."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -15,6 +16,7 @@ from pdj.text.progress import describe_training
 from pdj.text.rows import row_of
 from pdj.text.status import draw_job
 from reconcile.model.training import Reading
+from reconcile.status.not_finite import HOLD
 from reconcile.words.progress import Line, Progress, ProgressReader
 from tests.memory.builders import NOW, a_job
 from tests.memory.world import World
@@ -38,6 +40,7 @@ def progress(texts: list[str], reader: ProgressReader | None = None) -> Progress
 
 NANS = ["nan"] * 3
 MARKED = "paddlejob: step={} loss={}"
+SINCE_2 = "the loss is nan since step 2"
 SINCE_11 = "the loss is nan since step 11"
 READ: dict[str, tuple[list[str], str]] = {
     "finite": (lines(0.3, 0.2, 0.1), ""),
@@ -88,6 +91,13 @@ READ: dict[str, tuple[list[str], str]] = {
         lines(0.3, "nan", "nan", first=10**11, every=10**11),
         "the loss is nan since step 200,000,000,000",
     ),
+    "of a part": (lines(*["nan"] * 30, form="step {} loss_clip: {}"), ""),
+    "the best one before an evaluation": (lines(*["inf"] * 30, form="step {} best_loss: {}"), ""),
+    "a part beside it": (lines(0.3, *NANS, form="step {} ctc_loss 0.1 loss {}"), SINCE_2),
+    "marks without a loss": (
+        [text for each in lines(0.3, *NANS) for text in ("paddlejob: step=1 val_loss=1", each)],
+        SINCE_2,
+    ),
     "a bar that overwrites itself": (["step 1 loss nan\rstep 9 loss nan\rstep 10 loss 0.3\r"], ""),
 }
 
@@ -116,7 +126,8 @@ def test_a_first_one_that_nobody_saw_is_not_named():
 FATAL = {
     "twenty steps": (lines(*["nan"] * 20), True),
     "nineteen": (lines(*["nan"] * 19), False),
-    "two lines, twenty steps": (lines("nan", "nan", every=19), True),
+    "five lines, twenty steps": (lines(*["nan"] * 5, every=5), True),
+    "four lines, thirty steps": (lines(*["nan"] * 4, every=10), False),
     "a line, however far": (lines("nan", first=10**9), False),
     "a scale of 2**16 that halves": (lines(*["inf"] * 16), False),
     "thirty ranks print one step": (["step 1 loss inf"] * 30, False),
@@ -212,7 +223,23 @@ def test_it_ends_when_the_loss_is_finite_again(world):
     )
     log.read(lines(*["nan"] * 2, first=18))
     assert said(world) == FALSE
-    assert len(events(world)) == 1
+    world.advance(HOLD.total_seconds() - 1)
+    log.read(lines("nan", first=20))
+    assert (said(world), len(events(world))) == (FALSE, 1)
+    world.advance(1)
+    log.read(lines("nan", first=21))
+    assert (said(world), len(events(world))) == (TRUE, 2)
+
+
+def test_it_does_not_turn_with_every_read(world):
+    log = run(world)
+    turns = []
+    for at in range(120):
+        world.advance(30)
+        log.read(lines(*["inf"] * 3 if at % 2 else [0.3], first=3 * at))
+        turns.append(said(world))
+    changes = sum(one != other for one, other in pairwise(turns))
+    assert 2 <= changes <= 2 * 3600 / HOLD.total_seconds()
 
 
 def test_it_is_written_when_it_turns_and_never_else(world):
