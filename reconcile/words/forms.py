@@ -13,9 +13,8 @@ class Form:
     """What a tool's line says, and where. Lines that differ only in digits have the same form.
 
     `counts`: the place of each count in the line. `is_per_epoch`: whether steps start again in each
-    epoch; None if nobody knows. `own`: the places of the line's share of the training and of its
-    estimate of the end. `has_numbers`: the line is searched for metrics. `is_odd`: one is perhaps
-    not finite.
+    epoch; None if nobody knows. `own`: the place of the line's estimate of the end. `has_numbers`:
+    the line is searched for metrics. `is_odd`: one is perhaps not finite.
     """
 
     is_evaluating: bool | None
@@ -31,16 +30,20 @@ def form_of(line: str) -> Form:
     head = tools.EPOCH.search(line)
     is_outside = head or tools.EVALUATION_ENDS.search(line)
     is_evaluating = bool(tools.EVALUATION_BEGINS.search(line)) or (False if is_outside else None)
-    is_aside = any(aside.search(line) for aside in tools.ASIDE)
+    asides = [match.start() for each in tools.ASIDE if (match := each.search(line))]
+    saved = tools.SAVED.search(line)
+    first = min([*asides, saved.start() if saved else len(line)])
+    is_aside = bool(asides) and not tools.TRAIN_LOSS.search(line)
     for pattern in tools.STEP_PATTERNS.values():
         if match := pattern.search(line):
-            if is_aside:
+            if is_aside or first < match.start("step"):
                 return Form(is_evaluating, {}, has_numbers=False)
             counts = _places(match)
             is_per_epoch: bool | None = pattern.is_per_epoch or (
                 False if "global" in match[0] else None
             )
-            if "epoch" not in counts and (elsewhere := tools.SOME_EPOCH.search(line)):
+            elsewhere = tools.SOME_EPOCH.search(line)
+            if "epoch" not in counts and elsewhere and elsewhere.start() < first:
                 counts |= _places(elsewhere)
                 if "epochs" in counts and is_per_epoch is None:
                     is_per_epoch = True
@@ -48,11 +51,10 @@ def form_of(line: str) -> Form:
                     counts.pop("total", None)  # perhaps the total of all epochs, perhaps of one
             if "total" not in counts and (of_all := tools.TOTAL.search(line)):
                 counts, is_per_epoch = counts | _places(of_all), False
-            own, eta = _places(tools.SHARE.search(line)), tools.ETA.search(line)
-            if eta and not (is_per_epoch and _is_near(match, eta)):
-                own |= _places(eta)
+            eta = tools.ETA.search(line)
+            own = _places(None if is_per_epoch and eta and _is_near(match, eta) else eta)
             return Form(is_evaluating, counts, is_per_epoch, own, is_odd=is_odd(line))
-    has_loss = tools.LOSS.search(line) is not None and not is_aside
+    has_loss = tools.LOSS.search(line) is not None and not is_aside and not saved
     counts = _places(head or tools.SAMPLES.search(line) or tools.HEAD.search(line))
     is_head = "epochs" in counts and not has_loss
     return Form(is_evaluating, counts, is_head, has_numbers=has_loss, is_odd=is_odd(line))

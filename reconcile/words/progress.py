@@ -5,7 +5,6 @@ allow-list. A value that no line reports is None. Durations come from the lines'
 node whose clock is wrong does not change them.
 """
 
-import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -42,8 +41,8 @@ SAME_MOMENT = timedelta(seconds=0.2)
 """Lines this close count as simultaneous: PaddlePaddle's launcher copies a log every 2 s."""
 _COUNT = re.compile(tools.COUNT, re.ASCII)
 _ZEROS = str.maketrans("123456789", "0" * 9)
-HALF_DIGIT = 0.000051
-"""The rounding of a share with four digits."""
+MAX_INNER = 100
+"""This many lines in a row with a smaller total are those of a loop inside the training."""
 _UNITS = {"k": 1000, "m": 1_000_000}
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{0,20})?)([smh]?)", re.ASCII)
 _UNIT_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -168,13 +167,24 @@ class ProgressReader:
         self._saving: Checkpoint | None = None
         self._is_evaluating = False
         self._formed: deque[datetime] = deque(maxlen=FORMINGS)
-        self._total, self._shared_total = total, total
-        """The totals that the head has, and that steps with their share have; for other steps."""
+        self._total = total
+        """The total that the head has, for steps without one."""
         self._last: tuple[datetime, str, Mapping[str, slice]] | None = None
-        """The last line with a step, and where it has its share and its estimate of the end."""
+        """The last line with a step, and where it has its estimate of the end."""
+        self._shown = ""
+        """The last line with a loss, where none has a step."""
+        self._inner = 0
         self._samples: int | None = None
         self._has_heads = False
         """Epochs have heads, `Epoch 2/5`, or the training: other totals are those of an epoch."""
+        self._has_gap = False
+        """Lines before the next count were not read."""
+        self._counted: tuple[int, int | None] = 0, None
+        """The last step and total, as their line has them."""
+        self._before_head: tuple[int, int | None] | None = None
+        """Those before the head of an epoch, until the next step."""
+        self._goes_on = False
+        """Steps below the heads of epochs go on from one epoch to the next."""
         self._is_from_zero = False
         """Epochs are counted from 0, so nobody knows whether `3/5` is the third or the fourth."""
         self._losses = LossReader()
@@ -187,7 +197,11 @@ class ProgressReader:
         cached = cache(form_of)  # most lines of a log have one form
         read = list(lines)[-MAX_LINES:]
         texts = [(line.time, text) for line in read for text in clean(line.text)]
-        for time, text in (kept := _last(texts)):
+        kept = _last(texts)
+        is_whole = len(read) < MAX_LINES and len(kept) == len(texts)
+        if last and not is_whole:  # perhaps an evaluation ended in between, or an epoch began
+            self._is_evaluating, self._has_gap = False, True
+        for time, text in kept:
             self._read_text(time, text, cached)
             last = time
         metrics, rate = last_numbers(self._texts)
@@ -197,21 +211,17 @@ class ProgressReader:
         )
         mark = self.marked_progress or Progress()
         progress = _with_known(self._with_own(), **mark._asdict()) if mark.step is None else mark
-        losses = self._losses.read(progress, len(read) < MAX_LINES and len(kept) == len(texts))
+        losses = self._losses.read(progress, is_whole)
         forming = self._forming_since(progress)
         return progress._replace(last_output_time=last, forming_since=forming, losses=losses)
 
     def _with_own(self) -> Progress:
-        """The progress with what the last line with a step says itself of the total and the end."""
+        """The progress with the estimate of the end that the last line with a step has."""
         if self._last is None:
             return self.progress
         time, line, places = self._last
-        progress, own = self.progress, {name: line[place] for name, place in places.items()}
-        if progress.total is None and "share" in own and progress.step is not None:
-            total = _total_of(progress.step, float(own["share"]), self._shared_total)
-            self._shared_total, progress = total, progress._replace(total=total)
-        eta = _eta(own["eta"]) if "eta" in own else None
-        return progress if eta is None else progress._replace(end_time=time + eta)
+        eta = _eta(line[places["eta"]]) if "eta" in places else None
+        return self.progress if eta is None else self.progress._replace(end_time=time + eta)
 
     def _forming_since(self, progress: Progress) -> datetime | None:
         if len(self._formed) < FORMINGS:
@@ -238,16 +248,24 @@ class ProgressReader:
                 self._is_evaluating = form.is_evaluating
             if not self._is_evaluating:
                 counts = {name: _number(lowered[place]) for name, place in form.counts.items()}
-                self._read_counts(time, counts, form.is_per_epoch)
+                if not self._read_counts(time, counts, form.is_per_epoch):
+                    return
                 if has_step := "step" in form.counts:
                     self._last = time, lowered, form.own
                 if form.has_numbers:
+                    if self.progress.step is None and shown != self._shown:  # it trains
+                        self.progress = self.progress._replace(last_step_time=time)
+                    self._shown = shown
                     self._texts.append((shown, has_step))
                     self._losses.note(self.progress, shown, form.is_odd)
 
     def _read_counts(
         self, time: datetime, counts: dict[str, Any], is_per_epoch: bool | None
-    ) -> None:
+    ) -> bool:
+        """Take these counts; False if they are those of a loop inside the training."""
+        if counts and self._has_gap:
+            self._has_gap, self._counted, self._before_head = False, (0, None), None
+            self.progress = self.progress._replace(epoch=None, epochs=None, total=None)
         step, total = counts.pop("step", None), counts.pop("total", None)
         if "samples" in counts and (samples := counts.pop("samples")) != self._samples:
             self._samples, counts["last_step_time"] = samples, time
@@ -256,9 +274,15 @@ class ProgressReader:
         if step is None:  # the head of the training or of an epoch, or nothing
             self._total = total or self._total
             self._has_heads |= bool(is_per_epoch or total)
-            return
+            self._before_head = self._counted if is_per_epoch else self._before_head
+            return True
+        known, of = self._before_head or (step, None)
+        if total and total == of and step > known and not self._goes_on:
+            self._goes_on, before = True, before._replace(total=None)
+        own = step, total
         if is_per_epoch is None:
-            is_per_epoch = self._has_heads and total not in (None, self._total)
+            other = self._has_heads and total not in (None, self._total)
+            is_per_epoch = other and not self._goes_on
         if not is_per_epoch:
             total = total or self._total
         elif total is not None:
@@ -267,10 +291,16 @@ class ProgressReader:
                 step, total = (epoch - 1) * total + step, epochs * total
             else:  # the total of one epoch is not the training's
                 total = None
+        is_inner = total and before.total and total < before.total and before.percent != 100
+        if is_inner and "epoch" not in counts and self._inner < MAX_INNER:
+            self._inner, self.progress = self._inner + 1, before._replace(last_step_time=time)
+            return False
+        self._inner, self._counted, self._before_head = 0, own, None
         after = _after_step(before, time, step, total)
         if self._saving and step > self._saving.step:
             after, self._saving = after._replace(checkpoint=self._saving), None
         self.progress = after
+        return True
 
 
 def _with_known(progress: Progress, **values: Any) -> Progress:
@@ -337,14 +367,6 @@ def _eta(text: str) -> timedelta | None:
     days, hours, minutes, seconds = (int(each or 0) for each in match.groups())
     eta = timedelta(days, hours=hours, minutes=minutes, seconds=seconds)
     return eta if eta.total_seconds() < MAX_REMAINING_SECONDS else None
-
-
-def _total_of(step: int, share: float, known: int | None) -> int | None:
-    """The total of which this step is the share; None if the digits of the share fit several."""
-    if not HALF_DIGIT < share <= 1:  # more are epochs
-        return None
-    least, most = math.ceil(step / (share + HALF_DIGIT)), int(step / (share - HALF_DIGIT))
-    return least if least == most else known if known and least <= known <= most else None
 
 
 def _shown_path(path: str) -> str:

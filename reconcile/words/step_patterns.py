@@ -11,7 +11,7 @@ from typing import NamedTuple
 COUNT = r"(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,6}(?:(?:\.\d{1,3})?[km]|\d{0,6}))(?!\w|\.\w|,\d{3}(?!\d))"
 """Matches 10, 1,200 and 1.2k, but not 1e5, 12ms and 0.5."""
 NUMBER = (
-    r"[-+]?(?:(?:(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,20})(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][-+]?\d{1,4})?|nan|inf(?:inity)?)"
+    r"[-+]?(?:(?:(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,20})(?:\.\d{0,20}|(?!,\d))|\.\d{1,20})(?:[eE][-+]?\d{1,4})?|nan|inf(?:inity)?)"
     r"(?![\w:]|\.\w|-\d\d-)"
 )
 
@@ -55,12 +55,15 @@ _OF = r"(?:(?: ?(?:/|of) {0,8}|['\"]?,? {1,2}['\"]?total['\"]?[:=] {0,2})<total>
 _UNIT = r"(?:it|steps?|iter|batch(?:es)?|ba|updates?)\b"
 _BAR = (
     r"%\|[^|]{0,300}\| {0,8}<step>/<total> \["
+    r"(?![^\],]{1,30}, {0,4}(?:\d{4,12}+\.|\?))"
     rf"(?![^\],]{{1,30}}, {{0,4}}[\d.?]{{1,12}}+"
     rf"(?:s/(?!{_UNIT})| ?+[kmg]?+(?!s/|{_UNIT})[a-z]{{1,12}}/s))"
 )
-"""A bar of tqdm, unless its rate says that it counts samples, bytes, files or epochs."""
+"""A bar of tqdm, unless its rate says that it counts samples, bytes, files or epochs.
+Nothing of a thousand per second is a step, as of a download that has no unit."""
 _SAMPLES_OF = r" {0,2}\( {0,3}\d{1,3}(?:\.\d{1,2})?%"
-_RICH = r"[━╸╺] {1,8}(?:\d{1,3}% {1,8})?<step>/<total>"
+_RICH = r"[━╸╺] {1,8}(?:\d{1,3}% {1,8})?<step>/<total>(?! (?:[kmgt]i?)?b(?:ytes)?\b| \[[a-z])"
+"""A bar of rich, unless bytes follow, or the name of a package (pip)."""
 _SEPARATED = r"[\],;:|\[( \t\"'-]{1,6}"
 STEP_PATTERNS = {
     "PaddleSeg": _pattern(
@@ -101,7 +104,7 @@ STEP_PATTERNS = {
     ),
     "step": _pattern(
         "step iter it: it=",
-        rf"{_NAME}(?<!warmup )(?:step|iter|iteration|it(?=[:=]))(?:_?(?:id|idx|num))?"
+        rf"{_NAME}(?<!warmup )(?<!per )(?:step|iter|iteration|it(?=[:=]))(?:_?(?:id|idx|num))?"
         rf"(?:s(?=[ :=\[]{{1,8}}\d{{1,12}} ?/)|\(train\))?{_IS}<step>{_OF}",
     ),
     "epoch and batch": _pattern(
@@ -140,10 +143,6 @@ HEAD = _pattern(
     r"\btotal (?:optimization|train(?:ing)?|update) (?:step|iter|iteration)s[ :=]{1,3}<total>",
 )
 """The total, before the first step."""
-SHARE = Pattern(
-    ("progress_or_epoch",), re.compile(r"\bprogress_or_epoch['\"]?[:=] ?(?P<share>\d\.\d{1,9})")
-)
-"""PaddleNLP's trainer: the share of the training that is done, in four digits, or else epochs."""
 ETA = Pattern(
     ("eta",),
     re.compile(
@@ -167,16 +166,15 @@ ASIDE = (
         "eval validati predicting sanity",
         r"\b(?:eval|evaluat(?:e|ing|ion)|validati(?:ng|on)|predicting|sanity checking)\b",
     ),
-    _pattern("", r"[\[ ]{0,8}(?:test|testing|val|valid)\b(?!['\"=])"),
+    _pattern("", r"[\[ ]{0,8}(?:test|testing|val|valid)\b(?!['\"=]|-[\w-]{1,60}-\d)"),
     _pattern(
         "test val dev",
         r"(?<![\w.-])(?:test|val|valid|dev)"
         r"(?::(?! {0,4}[\d.])|[ _](?:step|iter|batch|epoch)\b|[)\]])",
     ),
     _pattern(
-        "sav best resum restor",
-        r"\b(?:sav(?:e|ed|ing)|best(?! ?[:=])|resum(?:e|ed|ing)|restor(?:e|ed|ing))\b"
-        r".{0,60}\b(?:step|iter|epoch)",
+        "mode phase split stage subset",
+        r"\b(?:mode|phase|split|stage|subset)['\"]? ?[:=] ?['\"]?(?:val|valid|test|dev)\b",
     ),
     _pattern("", r" {0,8}epochs?:? {1,4}(?:\d{1,3}%\||━)"),
     _pattern(
@@ -186,12 +184,24 @@ ASIDE = (
     ),
     _pattern(".", r"\.(?:safetensors|pdparams|json|txt|model|zip|gz|tgz|tar): {1,4}\d{1,3}%\|"),
 )
-"""Lines about evaluation, of what was saved or resumed, and bars of epochs, data and files: their
-counts are no steps of the training, or not the last one."""
-EVALUATION_BEGINS = _pattern(
-    "eval start *** ", r"eval begin|\bstart evaluating\b|\*\*\* running (?:eval|predict)"
+"""Lines about evaluation, and bars of epochs, data and files: their counts are no steps."""
+SAVED = _pattern(
+    "sav best resum restor load reload",
+    r"\b(?:(?:sav(?:ed?|ing)|best(?! ?[:=])|resum(?:ed?|ing)|restor(?:ed?|ing))\b(?![\].]).{0,60}"
+    r"|(?:re)?load(?:ed|ing)\b[^\d|,]{0,60})\b(?:step|iter|epoch)",
 )
-EVALUATION_ENDS = _pattern("eval [eval]", r"eval samples|\[eval\]|\beval_\w{1,40}['\"]?: ")
+"""What was saved or resumed: a count after it is not that of the training's last step."""
+TRAIN_LOSS = _pattern("train", r"\btrain(?:ing)?[ _/](?:avg |mean )?loss\b")
+"""With it, a word of evaluation only counts before the step: the line has losses of both."""
+EVALUATION_BEGINS = _pattern(
+    "eval start *** predict",
+    r"(?:eval|predict) begin|\bstart evaluating \(|\*\*\* running (?:eval|predict)",
+)
+EVALUATION_ENDS = _pattern(
+    "eval [eval] predict *** [train] global_step",
+    r"(?:eval|predict) samples|\[eval\]|\beval_\w{1,40}['\"]?: "
+    r"|\*\*\* running train|\[train\]|\bglobal_step\b",
+)
 """Lines around an evaluation of hapi, PaddleSeg or Trainer, whose lines look like a training's."""
 _SAMPLES = r"(?:samples?|images?|imgs?|sequences|sentences|examples|instances?|ins)"
 RATE_WORDS = ("sample", "image", "img", "sequences", "sentences", "examples", "ins", "ips")
@@ -218,10 +228,10 @@ METRIC = re.compile(
 """A name and its number, but not `train:42 - `, a place in a program."""
 _CHINESE = re.compile(
     r"第 ?(?P<count>\d[\d,/ ]{0,30}?) ?个? ?(?P<of>轮|步|批|迭|epoch|step|batch)"
-    r"|轮[次数]?|步数?|批次?|迭代(?:次数)?|损失值?|准确率|学习率|验证集?|测试集?|评估"
+    r"|总步数|总迭代(?:次数)?|轮[次数]?|步数?|批次?|迭代(?:次数)?|损失值?|准确率|学习率|验证集?|测试集?|评估"
 )
 _ENGLISH = {"轮": "epoch", "步": "step", "批": "batch", "迭": "iter", "损": "loss", "准": "acc"}
-_ENGLISH |= {"学": "lr", "验": "val", "测": "test", "评": "eval"}
+_ENGLISH |= {"总": "total_steps", "学": "lr", "验": "val", "测": "test", "评": "eval"}
 
 
 MAX_WORDS = 20

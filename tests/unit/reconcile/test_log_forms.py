@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconcile.words.progress import Line, ProgressReader
+from reconcile.words.progress import MAX_INNER, MAX_LINES, Line, ProgressReader
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 BAR = "|███▌      |"
@@ -124,14 +124,6 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "PaddleFormers": (
         f"{FORMERS} loss: 7.1, learning_rate: 1e-05, global_step: 340, progress_or_epoch: 0.272",
-        {"step": 340, "total": 1250, "loss": "7.1"},
-    ),
-    "PaddleFormers: many totals": (
-        f"{FORMERS} loss: 7.1, learning_rate: 1e-05, global_step: 340, progress_or_epoch: 0.0034",
-        {"step": 340, "loss": "7.1"},
-    ),
-    "PaddleFormers: epochs": (
-        f"{FORMERS} loss: 7.1, global_step: 340, progress_or_epoch: 1.36",
         {"step": 340, "loss": "7.1"},
     ),
     "ERNIE 4.5": (
@@ -539,6 +531,80 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "resumed": ("Restore ckpt: epoch 3, step 340!", {}),
     "saved": ("Saved the weights at step 340 (best loss 0.3)", {}),
+    "saved, after the step": (
+        "step 340 loss 0.3 (best epoch: 2), last saved at step 300",
+        {"step": 340, "loss": "0.3"},
+    ),
+    "a place in a program": (
+        "[2026-01-02 INFO resume.py:42] step 340 loss 0.3",
+        {"step": 340, "loss": "0.3"},
+    ),
+    "loaded": ("successfully loaded checkpoint at step 340", {}),
+    "loaded data": ("data loaded in 0.3 s, step 340 loss 0.3", {"step": 340, "loss": "0.3"}),
+    "an evaluation whose end nobody prints": (
+        f"{FORMERS} ***** Running Evaluation *****\n{FORMERS} loss: 7.1, global_step: 340",
+        {"step": 340, "loss": "7.1"},
+    ),
+    "a prediction before the training": (
+        f"{FORMERS} ***** Running Prediction *****\n{FORMERS} ***** Running training *****\n"
+        f" 34%{BAR} 340/1000 [01:11<02:18,  4.77it/s]",
+        {"step": 340, "total": 1000},
+    ),
+    "PaddleSeg's evaluation without an end": (
+        "[INFO] Start evaluating (total_samples: 500)...\n40/500 [==>...] - batch_cost: 0.1\n"
+        "[INFO] [TRAIN] epoch: 2, iter: 340/1000, loss: 2.5",
+        {"step": 340, "total": 1000, "epoch": "2", "loss": "2.5"},
+    ),
+    "an evaluation that others announce": (
+        "start evaluating\nstep 340 loss 0.3",
+        {"step": 340, "loss": "0.3"},
+    ),
+    "Model.predict": ("Predict begin...\nstep 34/40 - 5ms/step\nPredict samples: 400", {}),
+    "with a validation": (
+        "step 340/1000 train loss: 3.5 validation loss: 3.2",
+        {"step": 340, "total": 1000, "loss": "3.5"},
+    ),
+    "of a validation, with the training's loss": ("Eval step 34/100 train loss: 3.5", {}),
+    "a validation by a field": ('{"mode": "val", "step": 34, "loss": 0.3}', {}),
+    "a pod whose name is no test": (
+        "test-bert-worker-0 step 340 loss 0.3",
+        {"step": 340, "loss": "0.3"},
+    ),
+    "a decimal comma": ("step 340 loss 0,35", {"step": 340}),
+    "a download without a unit": (f"34%{BAR} 340123/912422 [00:13<00:10, 13000.12it/s]", {}),
+    "a bar that begins": (f"0%{BAR} 0/912422 [00:00<?, ?it/s]", {}),
+    "pip": (f"     {RICH} 34/61 kB 3.3 MB/s eta 0:00:00", {}),
+    "pip installs": (f"   {RICH} 12/13 [paddlepaddle]", {}),
+    "steps that go on over epochs": (
+        "Epoch 1/5\nstep 200/1000 loss 0.5\nEpoch 2/5\nstep 300/1000 loss 0.3",
+        {"step": 300, "total": 1000, "epoch": "2/5", "loss": "0.3", "eta": 140},
+    ),
+    "steps that go on, with loops in between": (
+        "Epoch 1/5\nstep 200/1000 loss 0.5\nstep 9/20 loss 0.4\nEpoch 2/5\nstep 300/1000 loss 0.3",
+        {"step": 300, "total": 1000, "epoch": "2/5", "loss": "0.3", "eta": 210},
+    ),
+    "steps that begin anew in each epoch": (
+        "Epoch 1/5\nstep 1000/1000 loss 0.5\nEpoch 2/5\nstep 250/1000 loss 0.3",
+        {"step": 1250, "total": 5000, "epoch": "2/5", "loss": "0.3", "eta": 300},
+    ),
+    "epochs of different lengths": (
+        "epoch 1/3 step 100/100 loss 0.5\nepoch 2/3 step 35/90 loss 0.3",
+        {"step": 125, "total": 270, "epoch": "2/3", "loss": "0.3", "eta": 58},
+    ),
+    "a loop inside the training": (
+        "step 340/1000 loss 0.3\nstep 10/20 loss nan",
+        {"step": 340, "total": 1000, "loss": "0.3"},
+    ),
+    "a loop after the training": (
+        "step 1000/1000 loss 0.3\nstep 10/20 loss 0.5",
+        {"step": 10, "total": 20, "loss": "0.5"},
+    ),
+    "a duration": ("time per step: 12 ms", {}),
+    "Chinese: a total": ("总步数：3000", {}),
+    "Chinese: a total and a step": (
+        "总步数：3000，当前步数：340，损失：0.3",
+        {"step": 340, "total": 3000, "loss": "0.3"},
+    ),
     "settings": ("warmup_steps: 100, train_batch: 32, loss: CrossEntropy, log_steps=10", {}),
 }
 
@@ -574,11 +640,41 @@ def test_samples_show_that_it_trains():
     assert read.last_step_time == START + timedelta(seconds=10)
 
 
-def test_shares_of_the_training_that_contradict_each_other_have_no_total():
+def test_losses_without_steps_show_that_it_trains():
+    texts = ["{'loss': 0.5, 'epoch': 0.1}", *["{'loss': 0.4, 'epoch': 0.2}"] * 2, "no news"]
+    read = ProgressReader().read(
+        Line(START + timedelta(seconds=10 * i), text) for i, text in enumerate(texts)
+    )
+    assert read.last_step_time == START + timedelta(seconds=10)
+
+
+def test_a_loop_inside_the_training_shows_that_it_runs_but_not_for_ever():
+    reader, steps = ProgressReader(), []
+    reader.read([Line(START, "step 340/1000 loss 0.3")])
+    for at in range(1, MAX_INNER + 2):
+        now = START + timedelta(seconds=at)
+        read = reader.read([Line(now, f"step {at}/500 loss 0.4")])
+        assert read.last_step_time == now
+        steps.append((read.step, dict(read.metrics)["loss"]))
+    assert steps == [(340, "0.3")] * MAX_INNER + [(MAX_INNER + 1, "0.4")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("Eval begin...", "step {}/400 - loss: 0.5", (45, None, None)),
+        ("Epoch 1/20", "step {}/400 - loss: 0.5", (45, None, None)),
+        ("Epoch 1/20", "Epoch 3/20 step {}/400 loss: 0.5", (845, 8000, 3)),
+        ("Total optimization steps = 1,250", "global_step: {}, loss: 0.5", (45, 1250, None)),
+    ],
+    ids=["evaluation", "epoch", "epoch beside the step", "total of a head"],
+)
+def test_after_lines_that_were_not_read_nothing_is_taken_from_those_before(before, after, said):
+    """As for a new leader, which has not seen them either."""
     reader = ProgressReader()
-    lines = [f"loss: 1.5, global_step: {step}, progress_or_epoch: 0.0077" for step in (1, 2)]
-    totals = [reader.read([Line(START, line)]).total for line in lines]
-    assert totals == [130, None]
+    reader.read([Line(START, before)])
+    read = reader.read([Line(START, after.format(at)) for at in range(46 - MAX_LINES, 46)])
+    assert (read.step, read.total, read.epoch) == said
 
 
 def test_an_estimate_is_that_of_the_last_step():
