@@ -25,6 +25,7 @@ from reconcile.objects.workload import (
     build_workload,
     is_of_job,
     is_stale,
+    is_suspended,
     uses_kueue,
 )
 
@@ -121,8 +122,7 @@ def _spec_patch(view: View, workload: Raw) -> tuple[Patch, ...]:
     """
     spec: Raw = workload.get("spec") or {}
     body: Raw = {}
-    is_ours = ANNOTATION_SUSPENDED in (workload["metadata"].get("annotations") or {})
-    if view.job.spec.suspend != is_ours:
+    if view.job.spec.suspend != is_suspended(workload):
         mark = "true" if view.job.spec.suspend else None
         body["metadata"] = {"annotations": {ANNOTATION_SUSPENDED: mark}}
         body["spec"] = {"active": not view.job.spec.suspend}

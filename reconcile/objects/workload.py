@@ -52,9 +52,20 @@ def is_queued(view: View) -> bool:
 
 
 def may_run(view: View) -> bool:
-    """Whether Kueue has admitted the job as it is now, so that its pods are allowed to exist."""
+    """Whether Kueue has admitted the job as it is now, so that its pods are allowed to exist.
+
+    An admission of before a suspension does not count until the Workload is seen to be active
+    again: Kueue has perhaps taken it back, which the same watch shows before that.
+    """
     workload = view.workload
-    return workload is not None and is_admitted(workload) and not is_stale(view, workload)
+    if workload is None or not is_admitted(workload) or is_stale(view, workload):
+        return False
+    return view.job.spec.suspend or not is_suspended(workload)
+
+
+def is_suspended(workload: Raw) -> bool:
+    """Whether the Workload was made inactive for the suspension of its job."""
+    return ANNOTATION_SUSPENDED in (workload["metadata"].get("annotations") or {})
 
 
 def is_stale(view: View, workload: Raw) -> bool:

@@ -3,6 +3,8 @@
 This Kueue does nothing by itself: it is late, or away, for as long as a test wants.
 """
 
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from api.constants import ANNOTATION_TEMPLATES
 from api.objects import Raw
 from reconcile.model.plan import Settings
+from reconcile.reconcile import reconcile
 from tests.memory.builders import JobBuilder, a_job, a_template
 from tests.memory.kueue import WORKLOAD, Kueue
 from tests.memory.world import World
@@ -51,6 +54,20 @@ def suspend(world: World) -> None:
     world.amend(suspend=True)
     world.kubelet.let_go()
     assert (world.phase(), world.names("Pod")) == ("Suspended", [])
+
+
+def test_a_resumed_job_waits_until_its_workload_is_seen_to_be_active_again(world, kueue):
+    """Kueue takes the quota of an inactive Workload back: the watch can be behind that."""
+    run(world, kueue, a_queued_job())
+    suspend(world)
+    before = deepcopy(kueue.workload)
+    world.edit_spec(suspend=False)
+    world.work()
+    assert world.phase() == "Pending"
+    behind = replace(world.observe(), workloads=(before,))
+    assert not reconcile(behind, world.now, world.settings).creates
+    world.settle()
+    assert len(world.names("Pod")) == 3
 
 
 def role(replicas: int, **template: Any) -> Raw:
