@@ -4,7 +4,6 @@ import argparse
 
 from pdj.commands.explain import environment_language
 from pdj.errors import OK, Problem
-from pdj.gather.jobs import check_served
 from pdj.session import Session
 
 MAX_PORT = 65535
@@ -28,7 +27,6 @@ def run(session: Session) -> int:
             f"the page needs a package that is not installed ({error.name}): "
             "pip install 'paddlejob[ui]'"
         ) from error
-    check_served(session.client)
     namespace = "" if session.options.all_namespaces else session.namespace
     serve(session, namespace, environment_language())
     return OK

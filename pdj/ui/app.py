@@ -18,7 +18,7 @@ from kube.errors import ApiError
 from pdj.access.login import Login
 from pdj.act import change
 from pdj.errors import Problem, Usage
-from pdj.gather.jobs import Handle, get_job
+from pdj.gather.jobs import Handle, check_served, get_job
 from pdj.session import Session
 from pdj.ui.encoding import clean_text, describe_problem, encode
 from pdj.ui.feeds import JobFeed, JobsFeed, LogFeed
@@ -41,7 +41,7 @@ def build_app(session: Session, namespace: str, language: str) -> Starlette:
 class _App:
     def __init__(self, session: Session, namespace: str, language: str) -> None:
         self._login = Login(session.options.kubeconfig, session.options.context)
-        self._login.open()  # raises here, not at the first request
+        check_served(self._login.client())
         self._clock = session.clock
         self._namespace = namespace
         self._about = {

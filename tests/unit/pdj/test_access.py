@@ -1,5 +1,6 @@
 """The kubeconfig: read as kubectl reads it, and whatever is wrong with it is one line."""
 
+import argparse
 import base64
 import json
 import subprocess
@@ -14,9 +15,12 @@ import yaml
 from kube.errors import Unauthorized
 from pdj.access.connection import connect
 from pdj.access.credentials import Identity, read_identity
-from pdj.access.kubeconfig import load_target
+from pdj.access.kubeconfig import Target, load_target
 from pdj.access.login import Login
+from pdj.commands import ui
 from pdj.errors import Problem
+from pdj.session import Session
+from pdj.ui.app import build_app
 from tests.unit.controller.fakes import eventually
 
 Raw = dict[str, Any]
@@ -252,3 +256,20 @@ def test_a_page_refuses_another_server_under_its_context(write):
             login.client()
     write_both(write, "mine", "new")
     assert login.client()
+
+
+def test_a_page_logs_in_once(write, monkeypatch):
+    """A plugin can open a browser for each login."""
+    opened = []
+
+    def open_once(target: Target) -> Any:
+        opened.append(target.context)
+        return connect(target)
+
+    for room in ("login", "connection"):
+        monkeypatch.setattr(f"pdj.access.{room}.open_client", open_once)
+    monkeypatch.setattr("pdj.ui.app.check_served", lambda _client: None)
+    monkeypatch.setattr("pdj.ui.server.serve", build_app)
+    options = {"kubeconfig": write_both(write, "mine", "old"), "context": None}
+    assert ui.run(Session(argparse.Namespace(**options, namespace=None, all_namespaces=True))) == 0
+    assert opened == ["mine"]
