@@ -2,8 +2,10 @@
 
 import argparse
 
+from pdj.access.login import Login
 from pdj.commands.explain import environment_language
 from pdj.errors import OK, Problem
+from pdj.gather.jobs import check_served
 from pdj.session import Session
 
 MAX_PORT = 65535
@@ -27,8 +29,10 @@ def run(session: Session) -> int:
             f"the page needs a package that is not installed ({error.name}): "
             "pip install 'paddlejob[ui]'"
         ) from error
+    login = Login(session.options.kubeconfig, session.options.context)
+    check_served(login.client())
     namespace = "" if session.options.all_namespaces else session.namespace
-    serve(session, namespace, environment_language())
+    serve(session, login, namespace, environment_language())
     return OK
 
 

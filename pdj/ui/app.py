@@ -18,7 +18,7 @@ from kube.errors import ApiError
 from pdj.access.login import Login
 from pdj.act import change
 from pdj.errors import Problem, Usage
-from pdj.gather.jobs import Handle, check_served, get_job
+from pdj.gather.jobs import Handle, get_job
 from pdj.session import Session
 from pdj.ui.encoding import clean_text, describe_problem, encode
 from pdj.ui.feeds import JobFeed, JobsFeed, LogFeed
@@ -33,15 +33,14 @@ TYPES = {
 }
 
 
-def build_app(session: Session, namespace: str, language: str) -> Starlette:
+def build_app(session: Session, login: Login, namespace: str, language: str) -> Starlette:
     """The application. An empty `namespace` means all; `language` is the page's default."""
-    return _App(session, namespace, language).build()
+    return _App(session, login, namespace, language).build()
 
 
 class _App:
-    def __init__(self, session: Session, namespace: str, language: str) -> None:
-        self._login = Login(session.options.kubeconfig, session.options.context)
-        check_served(self._login.client())
+    def __init__(self, session: Session, login: Login, namespace: str, language: str) -> None:
+        self._login = login
         self._clock = session.clock
         self._namespace = namespace
         self._about = {

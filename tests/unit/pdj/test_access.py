@@ -268,7 +268,7 @@ def test_a_page_logs_in_once(write, monkeypatch):
 
     for room in ("login", "connection"):
         monkeypatch.setattr(f"pdj.access.{room}.open_client", open_once)
-    monkeypatch.setattr("pdj.ui.app.check_served", lambda _client: None)
+    monkeypatch.setattr("pdj.commands.ui.check_served", lambda _client: None)
     monkeypatch.setattr("pdj.ui.server.serve", build_app)
     options = {"kubeconfig": write_both(write, "mine", "old"), "context": None}
     assert ui.run(Session(argparse.Namespace(**options, namespace=None, all_namespaces=True))) == 0
