@@ -41,15 +41,25 @@ def release(lab: Lab, kind: str, name: str) -> None:
 
 @contextmanager
 def denied(lab: Lab, group: str, resource: str, operation: str, message: str) -> Iterator[None]:
-    """While the block lasts, a policy of admission lets nobody do this in the namespace."""
+    """While the block lasts, a policy of admission lets nobody do this in the namespace.
+
+    An API server takes a second or so to see a new policy. This one also refuses a ConfigMap that
+    nobody else makes, and once that is refused, the block begins.
+    """
     api, name = "admissionregistration.k8s.io/v1", lab.namespace
-    rule = {"apiGroups": [group], "apiVersions": ["v1"], "resources": [resource]}
+    rules = [
+        {"apiGroups": [group], "resources": [resource], "operations": [operation]},
+        {"apiGroups": [""], "resources": ["configmaps"], "operations": ["CREATE"],
+         "resourceNames": [name]},
+    ]  # fmt: skip
     policy = {
         "apiVersion": api,
         "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": name},
         "spec": {
-            "matchConstraints": {"resourceRules": [{**rule, "operations": [operation]}]},
+            "matchConstraints": {
+                "resourceRules": [{**rule, "apiVersions": ["v1"]} for rule in rules]
+            },
             "validations": [{"expression": "false", "message": message, "reason": "Forbidden"}],
         },
     }
@@ -62,7 +72,11 @@ def denied(lab: Lab, group: str, resource: str, operation: str, message: str) ->
     }
     lab.kubectl("create", "-f", "-", stdin=json.dumps(policy))
     lab.kubectl("create", "-f", "-", stdin=json.dumps(binding))
+    probe = ("-n", name, "create", "configmap", name, "--dry-run=server")
     try:
+        lab.wait(
+            lambda: message in lab.cluster.kubectl(*probe, check=False).stderr, "the policy holds"
+        )
         yield
     finally:
         lab.kubectl("delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", name)
