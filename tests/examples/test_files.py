@@ -37,6 +37,7 @@ ELSEWHERE = {
     "resnet_elastic.yaml",  # tests/examples/test_elastic_job.py
     "wide_and_deep_restart.yaml",  # tests/examples/test_resume.py
     *GUIDES,  # tests/manuals/test_guide.py
+    "first.yaml",  # tests/manuals/test_install.py
     *("wide_and_deep_storage.yaml", "sharded.yaml", "ctr.yaml"),  # tests/manuals/test_guide.py
 }
 

@@ -14,6 +14,7 @@ from tests.manuals import operator_manual
 from tests.manuals.walk import Walk
 
 DEMO = "registry.baidubce.com/paddle-operator/demo-wide-and-deep"
+PADDLE = "paddlepaddle/paddle"
 PROGRAM = '[ "$TRAINING_ROLE" = TRAINER ] || exec sleep 3600'
 """Servers serve and workers end; test_guide.py trains the same job."""
 
@@ -47,11 +48,12 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 @pytest.fixture(scope="package")
 def quick_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """The same for readers whose jobs need not train."""
+    """The same for readers of whose jobs one trains."""
     folder = tmp_path_factory.mktemp("quick-desk")
     operator_manual.prepare(folder)
     table = folder / "images.yaml"
-    table.write_text(yaml.safe_dump({"images": {DEMO: {"command": ["sh", "-c", PROGRAM]}}}))
+    images = {PADDLE: {"environment": "examples"}, DEMO: {"command": ["sh", "-c", PROGRAM]}}
+    table.write_text(yaml.safe_dump({"images": images}))
     host = folder / "host"
     host.mkdir()
     with Cluster(ClusterConfig(nodes=1, images=[table], host_path_root=host)) as cluster:

@@ -1,4 +1,4 @@
-"""README's and the guide's commands, which install, switch and uninstall, keep what is the user's.
+"""The commands of README and docs/install.md, which install and uninstall, keep the user's own.
 
 The commands are read out of the pages. What they say of one of the two ways to install counts for
 the other: the same commands run with the other file, and jobs where that operator looks.
@@ -33,11 +33,10 @@ def printed(page: str, heading: str) -> list[str]:
     return [line for line in lines if line.startswith("kubectl ")]
 
 
-README = printed("README.md", "Install it in a cluster")
-INSTALL, UNINSTALL = README[:2], README[-2:]
-SWITCH = printed("docs/guide.md", "One namespace, or all")
-GUIDE_INSTALL = printed("docs/guide.md", "Install")
-GUIDE_UNINSTALL = printed("docs/guide.md", "Uninstall")[-2:]
+INSTALL, FIRST = printed("README.md", "Install"), printed("README.md", "The first job")
+PAGE_INSTALL = printed("docs/install.md", "Install")
+SWITCH = printed("docs/install.md", "One namespace, or all")
+UNINSTALL = printed("docs/install.md", "Uninstall")
 
 
 @pytest.fixture(scope="module")
@@ -94,17 +93,24 @@ def kept(name: str) -> Raw:
 
 
 def test_pages_say_the_same() -> None:
-    assert GUIDE_INSTALL[:2] == INSTALL
-    assert GUIDE_UNINSTALL == UNINSTALL
+    assert PAGE_INSTALL[:2] == INSTALL
     assert SWITCH[0] == UNINSTALL[0]
     assert ALL in INSTALL[0]
     assert ONE in SWITCH[1]
 
 
+def test_readme_shows_the_job_of_its_example() -> None:
+    text = (CHECKOUT / "README.md").read_text()
+    (shown,) = re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert f"{shown}---\n" in (CHECKOUT / "examples" / "first.yaml").read_text()
+
+
+@pytest.mark.training
 def test_first_steps_end_with_a_completed_job(reader: Walk) -> None:
-    *commands, last = README[:-2]
+    *commands, last = [*INSTALL, *FIRST]
     run(reader, commands)
-    reader.step(Step(last, r"wide-ande-deep +Completed +PS +2/2 +0/2"))
+    assert "step 100 of 100 on 2 workers" in reader.last("kubectl -n training logs")
+    reader.step(Step(last, r"first +Completed +Collective +0/2"))
 
 
 def test_users_things_outlive_an_uninstall_and_an_install_works_after_it(reader: Walk) -> None:

@@ -11,7 +11,7 @@ BLOCK = re.compile(r"```\w+\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)")
 ANCHORED = re.compile(r"\]\(([^)#:\s]*\.md|)#([^)\s]+)\)")
 """The page and the anchor of a link to a heading."""
-FILE = re.compile(r"-f ([\w./-]+)")
+FILE = re.compile(r"-f (?!https:)([\w./-]+)")
 SPAN = re.compile(r"`([\w.-]+/[\w./-]*)`")
 """A code span that looks like a path."""
 MADE = {"build"}

@@ -171,12 +171,13 @@ def test_gitops_neither_prunes_nor_deletes_what_holds_all_jobs(name: str) -> Non
     assert {kind for kind, found in marks.items() if found.items() >= PROTECTION.items()} == holders
 
 
-def test_readme_names_ones_own_image_in_every_manifest(tmp_path: Path) -> None:
+def test_the_page_names_ones_own_image_in_every_manifest(tmp_path: Path) -> None:
     """The build itself needs Docker; its tag is what the second command writes."""
-    commands = [line for line in (ROOT / "README.md").read_text().splitlines() if "docker" in line]
+    page = (ROOT / "docs" / "install.md").read_text()
+    commands = [line for line in page.splitlines() if "docker" in line]
     (build,) = (line for line in commands if line.startswith("docker build"))
     image = build.split("--tag ")[1].split()[0]
-    (change,) = re.findall(r"^sed -i .*$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    (change,) = re.findall(r"^sed -i .*$", page, re.MULTILINE)
     shutil.copytree(ROOT / "deploy/v1", tmp_path / "deploy/v1")
     subprocess.run(["bash", "-c", change], cwd=tmp_path, check=True)
     for file in (tmp_path / "deploy/v1").glob("operator*.yaml"):
