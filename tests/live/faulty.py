@@ -8,11 +8,13 @@ from typing import Any
 
 from api.constants import LABEL_ATTEMPT, LABEL_JOB_NAME
 from api.objects import Raw, parse_time
+from tests.live.apiserver import DRY_RUN, ApiServer
 from tests.live.history import History
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.proxy import audit_entries
 
 HOSTNAME = "kubernetes.io/hostname"
+PROBE = "probe.example.com"
 GONE_AT_ONCE = [
     {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute",
      "tolerationSeconds": 0}
@@ -72,11 +74,8 @@ def denied(lab: Lab, group: str, resource: str, operation: str, message: str) ->
     }
     lab.kubectl("create", "-f", "-", stdin=json.dumps(policy))
     lab.kubectl("create", "-f", "-", stdin=json.dumps(binding))
-    probe = ("-n", name, "create", "configmap", name, "--dry-run=server")
     try:
-        lab.wait(
-            lambda: message in lab.cluster.kubectl(*probe, check=False).stderr, "the policy holds"
-        )
+        wait_refused(lab, "configmaps", {"metadata": {"name": name}}, message)
         yield
     finally:
         lab.kubectl("delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", name)
@@ -150,38 +149,86 @@ def wait_second_attempt(lab: Lab, job: str) -> Raw:
 
 def deleted_at(lab: Lab, name: str) -> datetime:
     """When the job was deleted, by the API server's log."""
-    (entry,) = (
-        entry
-        for entry in audit_entries(lab.cluster, about=lab.namespace)
-        if entry["verb"] == "delete"
-        and entry["objectRef"].get("namespace") == lab.namespace
-        and (entry["objectRef"]["resource"], entry["objectRef"].get("name")) == ("paddlejobs", name)
-    )
+
+    def entries() -> list[Raw]:
+        return [
+            entry
+            for entry in audit_entries(lab.cluster, about=lab.namespace)
+            if entry["verb"] == "delete"
+            and entry["objectRef"].get("namespace") == lab.namespace
+            and entry["objectRef"]["resource"] == "paddlejobs"
+            and entry["objectRef"].get("name") == name
+        ]
+
+    (entry,) = lab.wait(entries, f"the log tells of the deletion of {name}")
     return datetime.fromisoformat(entry["requestReceivedTimestamp"])
+
+
+def install_webhook(lab: Lab, port: int) -> None:
+    """From now on the webhook on this port is asked for every new pod of the namespace."""
+    lab.kubectl("create", "-f", "-", stdin=json.dumps(webhook(lab.namespace, port)))
+    wait_refused(lab, "configmaps", {"metadata": {"name": lab.namespace}}, PROBE)
 
 
 def webhook(namespace: str, port: int) -> Raw:
     """The configuration of one that is asked for every new pod of the namespace.
 
-    Where nothing answers on the port, the API server waits 10 s and refuses the pod.
+    Where nothing answers on the port, the API server waits 10 s and refuses the pod. A second one,
+    on a port that nobody has, is asked for a ConfigMap that nobody else makes: once that is
+    refused, the API server knows both.
     """
-    hook = {
-        "name": "slow.example.com",
+    condition = {"name": "probe", "expression": f"object.metadata.name == '{namespace}'"}
+    hooks = [
+        _webhook(namespace, port, "pods") | {"name": "slow.example.com"},
+        _webhook(namespace, 1, "configmaps") | {"name": PROBE, "matchConditions": [condition]},
+    ]
+    api = "admissionregistration.k8s.io/v1"
+    kind = {"apiVersion": api, "kind": "ValidatingWebhookConfiguration"}
+    return {**kind, "metadata": {"name": namespace}, "webhooks": hooks}
+
+
+def _webhook(namespace: str, port: int, resource: str) -> Raw:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": [resource]}
+    return {
         "clientConfig": {"url": f"https://127.0.0.1:{port}/"},
-        "rules": [
-            {
-                "apiGroups": [""],
-                "apiVersions": ["v1"],
-                "operations": ["CREATE"],
-                "resources": ["pods"],
-            }
-        ],
+        "rules": [rule | {"operations": ["CREATE"]}],
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
         "failurePolicy": "Fail",
         "sideEffects": "None",
         "timeoutSeconds": 10,
         "admissionReviewVersions": ["v1"],
     }
-    api = "admissionregistration.k8s.io/v1"
-    kind = {"apiVersion": api, "kind": "ValidatingWebhookConfiguration"}
-    return {**kind, "metadata": {"name": namespace}, "webhooks": [hook]}
+
+
+def impose(lab: Lab, name: str, **hard: int) -> None:
+    """From now on a quota holds in the namespace.
+
+    One has no effect until a controller has counted what there is, and the API server has heard of
+    that. This one also forbids any other quota: once that is refused, it holds.
+    """
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": name},
+        "spec": {"hard": {**hard, "resourcequotas": 0}},
+    }
+    lab.kubectl("create", "-f", "-", stdin=json.dumps(quota))
+    another = {"metadata": {"name": "another"}, "spec": {}}
+    wait_refused(lab, "resourcequotas", another, f"exceeded quota: {name}")
+
+
+def restrict(lab: Lab) -> None:
+    """From now on the namespace takes pods of the strictest standard of Pod Security alone."""
+    label = "pod-security.kubernetes.io/enforce=restricted"
+    lab.cluster.kubectl("label", "namespace", lab.namespace, label)
+    pod = {"metadata": {"name": "probe"}, "spec": shell("true")["spec"]}
+    wait_refused(lab, "pods", pod, "violates PodSecurity")
+
+
+def wait_refused(lab: Lab, plural: str, body: Raw, why: str) -> None:
+    """Wait until the API server refuses such an object with these words.
+
+    What forbids it takes effect a moment after it was asked for, and not always in the same time.
+    """
+    server, path = ApiServer(lab.cluster), f"{CORE}/namespaces/{lab.namespace}/{plural}"
+    lab.wait(lambda: why in server.create(path, body, DRY_RUN).message, f"{plural} are refused")

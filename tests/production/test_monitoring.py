@@ -11,8 +11,10 @@ import yaml
 from api.constants import Phase
 from localcluster import Cluster, ClusterConfig
 from localcluster.client.pki import Authority
+from localcluster.machine import clock
 from manifests.dashboard import ROWS
 from tests.live import patience
+from tests.live.faulty import restrict
 from tests.live.installers import CHART, NAMESPACE, RELEASE, Helm
 from tests.live.kubestate import FILE, KubeStateMetrics
 from tests.live.lab import CORE, Lab, Raw, paddle_job, shell
@@ -81,10 +83,9 @@ def run(lab: Lab) -> Lab:
     nowhere = shell("true")
     nowhere["spec"]["nodeSelector"] = {"on": "the-moon"}
     lab.submit(paddle_job("waiting", {"worker": (1, nowhere)}))
-    label = "pod-security.kubernetes.io/enforce=restricted"
     lab.cluster.kubectl("create", "namespace", "strict")
-    lab.cluster.kubectl("label", "namespace", "strict", label)
     strict = Lab(lab.cluster, "strict")
+    restrict(strict)
     strict.submit(paddle_job("refused", {"worker": (1, shell("true"))}))
     lab.wait_phase("lost", "Running")
     lab.kubectl("delete", "pod", "lost-worker-0", "--wait=false")
@@ -113,6 +114,8 @@ def operator_address(cluster: Cluster) -> str:
 
 def test_only_who_may_reads_them(cluster: Cluster) -> None:
     address = operator_address(cluster)
+    token = token_of(cluster, "prometheus")  # whose right the API server takes a moment to see
+    assert clock.wait_until(lambda: scrape(address, token)[0] == 200, patience.SECONDS)
     assert scrape(address)[0] == 401
     assert scrape(address, "made-up")[0] == 401
     status, text = scrape(address, token_of(cluster, "prometheus", "somebody-else"))
@@ -121,14 +124,17 @@ def test_only_who_may_reads_them(cluster: Cluster) -> None:
         403,
         f"Forbidden: system:serviceaccount:{MONITORING}:nobody is not allowed to get /metrics\n",
     )
-    status, text = scrape(address, token_of(cluster, "prometheus"))
+    status, text = scrape(address, token)
     assert (status, "workqueue_depth" in text) == (200, True)
 
 
 def test_the_lease_has_a_flow_of_its_own(cluster: Cluster) -> None:
-    text = cluster.client.text("/metrics")
-    served = re.findall(r"^apiserver_flowcontrol_dispatched_requests_total{(.*)} \d", text, re.M)
-    assert f'flow_schema="{FLOW}",priority_level="leader-election"' in served
+    """From the first renewal on after the API server has seen it."""
+    dispatched = re.compile(r"^apiserver_flowcontrol_dispatched_requests_total{(.*)} \d", re.M)
+    own = f'flow_schema="{FLOW}",priority_level="leader-election"'
+    assert clock.wait_until(
+        lambda: own in dispatched.findall(cluster.client.text("/metrics")), patience.SECONDS
+    )
 
 
 def test_it_is_found_and_scraped(prometheus: Prometheus) -> None:

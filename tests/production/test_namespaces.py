@@ -8,6 +8,7 @@ from localcluster import Cluster, ClusterConfig
 from manifests.rbac import CLUSTER_RULES, LEASE_RULES, RULES, Table
 from tests.conftest import new_namespace
 from tests.live import patience, volcano
+from tests.live.faulty import restrict
 from tests.live.installers import CHART, NAMESPACE, RELEASE, Helm
 from tests.live.lab import Lab, Raw, paddle_job, shell
 from tests.live.operated import DEPLOYMENT
@@ -113,7 +114,7 @@ def test_operator_has_asked_for_nothing_elsewhere(cluster: Cluster) -> None:
 
 
 def test_helm_test_says_what_works_and_fits_a_restricted_namespace(cluster: Cluster) -> None:
-    cluster.kubectl("label", "ns", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
+    restrict(Lab(cluster, NAMESPACE))
     done = Helm(cluster).run("test", RELEASE, patience.IN_KUBECTL)
     assert "Phase:          Succeeded" in done.stdout
     assert not cluster.kubectl("-n", NAMESPACE, "get", "pod", TEST, check=False).stdout
@@ -139,7 +140,8 @@ def test_a_namespace_that_goes_holds_up_no_other_and_can_come_back(cluster: Clus
     lab = Lab(cluster, NAMESPACE)
     problem = "not synced: pods.v1 in team-b; the namespace or the Role in it is missing"
     lab.wait(lambda: problem in readiness(cluster), problem)
-    assert any("watch_failed" in line and "team-b" in line for line in logged(cluster))
+    failed = lambda line: "watch_failed" in line and "team-b" in line  # noqa: E731
+    lab.wait(lambda: any(map(failed, logged(cluster))), "it is logged")
     complete(Lab(cluster, "team-a"), "meanwhile")
     assert Helm(cluster).run("test", RELEASE, patience.IN_KUBECTL, check=False).returncode
     lost = cluster.kubectl("-n", NAMESPACE, "logs", TEST).stdout

@@ -22,6 +22,7 @@ from reconcile.objects.rendezvous import ENDPOINT_LISTS
 from tests.conftest import new_namespace
 from tests.live import patience, volcano
 from tests.live.apiserver import ApiServer, jobs_path
+from tests.live.faulty import impose
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import install_without_deployment, readyz, run_operator
 from tests.live.processes import status_of
@@ -131,7 +132,7 @@ def of_tiny_parts() -> Raw:
 
 
 def test_jobs_of_tiny_parts_do_not_fill_it_either(plane, tenant, neighbour):
-    plane.kubectl("-n", tenant.namespace, "create", "quota", "none", "--hard=pods=0")
+    impose(Lab(plane, tenant.namespace), "none", pods=0)
     server = ApiServer(plane, tenant.kubeconfig)
     for number in range(JOBS_OF_PARTS):
         job = paddle_job(f"parts-{number}", {"worker": (1, of_tiny_parts())})

@@ -14,6 +14,7 @@ from localcluster import Cluster
 from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.apiserver import ApiServer, jobs_path
+from tests.live.faulty import impose
 from tests.live.lab import CORE, Lab, paddle_job, shell, waiting_for_ever
 from tests.live.operated import operator_beside
 from tests.live.tenant import Tenant
@@ -31,7 +32,7 @@ SECONDS_IN_A_CROWD = 1.0
 @pytest.fixture
 def tenant(operated: Cluster) -> Iterator[Tenant]:
     with new_namespace(operated) as namespace:
-        operated.kubectl("-n", namespace, "create", "quota", "none", "--hard=pods=0")
+        impose(Lab(operated, namespace), "none", pods=0)
         yield Tenant(operated, namespace)
 
 
@@ -109,7 +110,7 @@ def test_job_of_two_thousand_pods_does_not_hold_up_others(wide: Lab) -> None:
 def admitted(unattended: Cluster) -> Iterator[Lab]:
     """Three jobs of three thousand pods, all refused so far, when the quota lets their pods in."""
     with someone_alone(unattended) as late:
-        late.kubectl("create", "quota", "late", "--hard=pods=0")
+        impose(late, "late", pods=0)
         names = [f"late-{number}" for number in range(WIDE_JOBS)]
         roles = {"worker": (WIDE, waiting_for_ever())}
         late.submit(*(paddle_job(name, roles) for name in names))

@@ -3,7 +3,6 @@
 How long a job took is read off the API server's log: it has one clock for all and misses nothing.
 """
 
-import json
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -16,7 +15,7 @@ from localcluster import Cluster
 from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.apiserver import ApiServer, jobs_path
-from tests.live.faulty import webhook
+from tests.live.faulty import install_webhook
 from tests.live.lab import CORE, Lab, paddle_job, shell, waiting_for_ever
 from tests.live.operated import operator_beside
 from tests.live.proxy import audit_entries
@@ -43,8 +42,7 @@ class Scene:
 
     def hang(self, lab: Lab) -> None:
         """From now on the namespace's webhook hangs, and has many jobs to hang on."""
-        configuration = json.dumps(webhook(lab.namespace, self.deaf))
-        lab.cluster.kubectl("create", "-f", "-", stdin=configuration)
+        install_webhook(lab, self.deaf)
         jobs = [paddle_job(f"slow-{n}", {"worker": (1, WAITS)}) for n in range(SLOW_JOBS)]
         lab.submit(*jobs)
 

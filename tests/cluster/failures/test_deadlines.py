@@ -15,7 +15,7 @@ from api.objects import Raw, parse_time
 from localcluster import Cluster
 from localcluster.machine import clock
 from tests.conftest import new_namespace
-from tests.live.faulty import deleted_at
+from tests.live.faulty import deleted_at, wait_refused
 from tests.live.history import History
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
 from tests.live.operated import operator_beside
@@ -156,8 +156,10 @@ def test_end_of_what_never_started_leaves_a_record(jobs: Lab, name: str) -> None
 
 def test_limit_of_a_limit_range_ends_no_job(jobs: Lab) -> None:
     """It may be put right. The template says nothing of it."""
-    jobs.submit(SMALL)
     template = shell("exec sleep 3600", resources={"requests": {"memory": "1Gi"}})
+    jobs.submit(SMALL)
+    probe = {"metadata": {"name": "probe"}, "spec": template["spec"]}
+    wait_refused(jobs, "pods", probe, "memory limit of")
     jobs.submit(paddle_job("asks", one(template)))
 
     def pending() -> Raw:

@@ -8,6 +8,7 @@ import pytest
 from api.constants import Reason
 from localcluster import Cluster
 from tests.conftest import new_namespace
+from tests.live.faulty import restrict
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.pdj import assert_explained
 from tests.live.proxy import refused_creates
@@ -27,9 +28,9 @@ STRICT = {
 def restricted(operated: Cluster) -> Iterator[Lab]:
     """A namespace in which Pod Security allows what is restricted alone."""
     with new_namespace(operated) as namespace:
-        label = "pod-security.kubernetes.io/enforce=restricted"
-        operated.kubectl("label", "namespace", namespace, label)
-        yield Lab(operated, namespace)
+        lab = Lab(operated, namespace)
+        restrict(lab)
+        yield lab
 
 
 def test_job_that_asks_for_a_folder_of_the_host_says_that_it_may_not(restricted, lab):

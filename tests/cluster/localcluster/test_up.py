@@ -4,6 +4,8 @@ import json
 
 from api.objects import Raw
 from localcluster import Cluster
+from tests.live.lab import Lab
+from tests.live.tenant import wait_right
 
 
 def test_service_account_has_its_own_rights_only(cluster: Cluster, namespace: str) -> None:
@@ -22,6 +24,7 @@ def test_blocking_an_owners_deletion_takes_a_right_over_the_owner(cluster, names
     binding = ("rolebinding", "maker", "--role=maker", f"--serviceaccount={namespace}:default")
     cluster.kubectl("create", *role)
     cluster.kubectl("create", *binding, "-n", namespace)
+    wait_right(Lab(cluster, namespace), "default", "create", "", "secrets")
     reference: Raw = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner"}
     reference |= {"uid": owner["metadata"]["uid"], "blockOwnerDeletion": True}
     child: Raw = {"apiVersion": "v1", "kind": "Secret"}

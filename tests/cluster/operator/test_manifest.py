@@ -7,6 +7,8 @@ import pytest
 from localcluster import Cluster
 from manifests.operator import Variant, build_operator
 from tests.live.apiserver import DRY_RUN, ApiServer
+from tests.live.faulty import restrict
+from tests.live.lab import Lab
 
 VARIANTS = {"one-namespace": Variant(), "all-namespaces": Variant(all_namespaces=True)}
 
@@ -18,8 +20,7 @@ def server(cluster: Cluster) -> ApiServer:
 
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 def test_pod_passes_restricted_pod_security(cluster, namespace, server, variant):
-    label = "pod-security.kubernetes.io/enforce=restricted"
-    cluster.kubectl("label", "namespace", namespace, label)
+    restrict(Lab(cluster, namespace))
     pods = f"/api/v1/namespaces/{namespace}/pods"
     (deployment,) = (obj for obj in build_operator(variant) if obj["kind"] == "Deployment")
     spec = deployment["spec"]["template"]["spec"] | {"serviceAccountName": "default"}

@@ -11,6 +11,7 @@ import pytest
 import paddlejob
 from paddlejob import Client
 from tests.live import patience
+from tests.live.faulty import impose
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.pdj import code_maps
 from tests.live.tenant import write_rights
@@ -119,7 +120,7 @@ def test_what_the_cluster_refuses_is_one_sentence(module_lab: Lab, client: Clien
     with pytest.raises(paddlejob.NotAllowed, match='cannot create resource "paddlejobs"') as caught:
         nobody.submit(raw)
     assert caught.value.__cause__ is None and len(str(caught.value).splitlines()) == 1
-    module_lab.kubectl("create", "quota", "none", "--hard=count/configmaps=0")
+    impose(module_lab, "none", **{"count/configmaps": 0})
     try:
         with pytest.raises(paddlejob.QuotaExceeded, match="exceeded quota: none"):
             client.train(greet, args={"text": ""}, name="quota", **WORDS)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.faulty import impose
 from tests.live.lab import CORE, PADDLE_JOBS, Lab
 from tests.live.pdj import Tool, code_maps
 from tests.live.tenant import write_rights
@@ -119,7 +120,7 @@ def test_of_two_at_once_one_sends_its_code(module_lab: Lab, tool: Tool, program:
 
 
 def test_a_full_quota_is_one_line(module_lab: Lab, tool: Tool, program: Path) -> None:
-    module_lab.kubectl("create", "quota", "none", "--hard=count/configmaps=0")
+    impose(module_lab, "none", **{"count/configmaps": 0})
     try:
         assert "exceeded quota: none" in refusal(tool, *words("over", program))
     finally:

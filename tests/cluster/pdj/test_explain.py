@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from api.constants import Reason
-from tests.live.faulty import hold, release
+from tests.live.faulty import hold, impose, release
 from tests.live.lab import PADDLE_JOBS, SERVER, Lab, Raw, paddle_job, shell
 from tests.live.pdj import Tool, assert_explained
 
@@ -90,7 +90,10 @@ JOBS: dict[str, tuple[Raw, tuple[Reason, ...]]] = {
         ),
         (one("asks", shell("exit 101")), (Reason.TRAINER_ASKED_RESTART,)),
         (
-            one("owned", shell("sleep 60", env=[{"name": "PADDLE_TRAINERS_NUM", "value": "7"}])),
+            one(
+                "owned",
+                shell("exec sleep 3600", env=[{"name": "PADDLE_TRAINERS_NUM", "value": "7"}]),
+            ),
             (Reason.OWNED_VARIABLE,),
         ),
         (one("taken", SERVER), (Reason.NAME_CONFLICT,)),
@@ -104,22 +107,18 @@ JOBS: dict[str, tuple[Raw, tuple[Reason, ...]]] = {
     )
 }
 TAKEN = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "taken-worker-0"}, **SERVER}
-QUOTA = {
-    "apiVersion": "v1",
-    "kind": "ResourceQuota",
-    "metadata": {"name": "none-of-gpus"},
-    "spec": {"hard": {f"requests.{GPUS}": "0"}},
-}
 
 
 @pytest.fixture(scope="module")
 def jobs(module_lab: Lab, tool: Tool) -> Lab:
     """All of them at once; what users and others do to some of them."""
-    module_lab.submit(TAKEN, QUOTA, *(job for job, _ in JOBS.values()))
+    impose(module_lab, "none-of-gpus", **{f"requests.{GPUS}": 0})
+    module_lab.submit(TAKEN, *(job for job, _ in JOBS.values()))
     for name in ("garbled", LINGERS):
         module_lab.wait_phase(name, "Running")
     garbled = {"startTime": "0000-01-01T00:00:00Z"}
     module_lab.patch(PADDLE_JOBS, "paddlejobs/garbled/status", status=garbled)
+    module_lab.wait_phase("resumes", "Suspended")
     tool.ok("resume", "resumes")
     hold(module_lab, "pod", f"{LINGERS}-worker-0")
     tool.ok("restart", LINGERS)

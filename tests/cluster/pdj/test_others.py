@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
+from tests.live.faulty import impose
+from tests.live.lab import SERVER, Lab, paddle_job, shell
 from tests.live.metrics_stub import MetricsStub
 from tests.live.pdj import CHECKOUT, Tool, environment
 
@@ -22,22 +23,13 @@ VAULT = {
 }
 
 A_GPU = {"limits": {"nvidia.com/gpu": "1"}}
-NO_GPUS = {
-    "apiVersion": "v1",
-    "kind": "ResourceQuota",
-    "metadata": {"name": "no-gpus"},
-    "spec": {"hard": {"requests.nvidia.com/gpu": "0"}},
-}
 
 
 @pytest.fixture(scope="module")
 def jobs(module_lab: Lab) -> Lab:
     """A job that runs, with things that are nobody's business, and one that has failed."""
     talks = shell("echo working; exec sleep 3600", env=[TOKEN, PASSWORD])
-    module_lab.submit(NO_GPUS)
-    module_lab.wait(
-        lambda: module_lab.get(CORE, "resourcequotas/no-gpus").get("status"), "the quota is known"
-    )
+    impose(module_lab, "no-gpus", **{"requests.nvidia.com/gpu": 0})
     module_lab.submit(
         VAULT,
         paddle_job("steady", {"ps": (1, SERVER), "worker": (1, talks)}),

@@ -9,6 +9,7 @@ from api.constants import Reason
 from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live import volcano
+from tests.live.faulty import impose
 from tests.live.lab import CORE, Lab, Raw, paddle_job, shell
 from tests.live.pdj import assert_explained
 
@@ -90,12 +91,7 @@ def test_a_gang_that_is_held_back_is_explained(jobs: Lab) -> None:
 def poor(operated: Cluster) -> Iterator[Lab]:
     with new_namespace(operated) as namespace:
         lab = Lab(operated, namespace)
-        lab.kubectl("create", "quota", "few", "--hard=pods=1")
-        used = {"pods": "0"}
-        lab.wait(
-            lambda: (lab.get(CORE, "resourcequotas/few").get("status") or {}).get("used") == used,
-            "the quota is counted",
-        )
+        impose(lab, "few", pods=1)
         yield lab
 
 

@@ -7,9 +7,11 @@ import pytest
 
 from localcluster import Cluster
 from tests.conftest import new_namespace
+from tests.live.faulty import impose
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import DEPLOYMENT, grant_roles, operator_beside
 from tests.live.proxy import refused_creates
+from tests.live.tenant import wait_right
 
 TRIES = 3
 """In vain. If each pause was twice the last, the next try would come 40 s later."""
@@ -17,7 +19,7 @@ TRIES = 3
 
 @contextmanager
 def quota(lab: Lab) -> Iterator[None]:
-    lab.kubectl("create", "quota", "none", "--hard=pods=0")
+    impose(lab, "none", pods=0)
     yield
     lab.kubectl("delete", "quota", "none")
 
@@ -27,6 +29,7 @@ def rights(lab: Lab) -> Iterator[None]:
     """The operator may not even write that it may not."""
     binding = lab.kubectl("get", "rolebinding", DEPLOYMENT, "-o", "yaml")
     lab.kubectl("delete", "rolebinding", DEPLOYMENT)
+    wait_right(lab, DEPLOYMENT, "create", "", "pods", is_given=False)
     yield
     lab.kubectl("apply", "-f", "-", stdin=binding)
 

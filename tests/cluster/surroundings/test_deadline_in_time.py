@@ -1,6 +1,5 @@
 """A deadline ends the job on time, however long what failed has to wait."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -9,7 +8,7 @@ import pytest
 
 from api.constants import LABEL_ATTEMPT
 from api.objects import parse_time
-from tests.live.faulty import webhook
+from tests.live.faulty import impose, install_webhook
 from tests.live.lab import Lab, paddle_job, shell
 
 HELD_SECONDS = 7
@@ -18,14 +17,14 @@ HELD_SECONDS = 7
 @contextmanager
 def quota(lab: Lab) -> Iterator[None]:
     """No pod is allowed: creates pause for 10 s, then for twice as long each time."""
-    lab.kubectl("create", "quota", "none", "--hard=pods=0")
+    impose(lab, "none", pods=0)
     yield
 
 
 @contextmanager
 def refusing_webhook(lab: Lab) -> Iterator[None]:
     """A webhook where nobody listens: an error, and retried ever more seldom."""
-    lab.kubectl("create", "-f", "-", stdin=json.dumps(webhook(lab.namespace, 1)))
+    install_webhook(lab, 1)
     yield
     lab.kubectl("delete", "validatingwebhookconfiguration", lab.namespace)
 

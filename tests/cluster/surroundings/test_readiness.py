@@ -1,5 +1,6 @@
 """What /readyz says is true: of the operator's rights, of a job, and of a start that takes long."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import datetime
@@ -22,12 +23,13 @@ from tests.live.operated import (
     operator_beside,
     readyz,
 )
-from tests.live.proxy import FaultProxy, audit_entries, delay
+from tests.live.proxy import FaultProxy, audit_entries, hold
+from tests.live.tenant import wait_right
 
 ON_A_PORT = "--health-probe-bind-address=127.0.0.1:0"
 READY = (200, "ok\n")
 LONG_SECONDS = 13.0
-"""A list takes so long, and a lease of 15 s is found to be renewed by nobody."""
+"""A list takes longer, and a lease of 15 s is found to be renewed by nobody."""
 Seat = tuple[Lab, Process]
 
 
@@ -61,6 +63,8 @@ def test_missing_rights_end_readiness_and_a_refused_job_does_not(seats: list[Sea
     binding = revoked.kubectl("get", "rolebinding", DEPLOYMENT, "-o", "yaml")
     with denied(policed, GROUP, "paddlejobs/status", "UPDATE", "not by you"):
         revoked.kubectl("delete", "rolebinding", DEPLOYMENT)
+        status = (GROUP, "paddlejobs/status")
+        wait_right(revoked, DEPLOYMENT, "patch", *status, is_given=False)
         for lab, _ in seats:
             lab.submit(paddle_job("held", {"worker": (1, shell("true"))}))
         why = f"no right to patch paddlejobs/status in namespace {revoked.namespace}\n"
@@ -79,11 +83,14 @@ def test_start_that_lists_for_long_says_only_that(unattended: Cluster, tmp_path:
         stack.callback(proxy.close)
         lab = Lab(unattended, stack.enter_context(new_namespace(unattended)))
         lists = r"/pods\?(?!.*watch=true)"
-        stack.enter_context(proxy.rule("GET", lists, delay(LONG_SECONDS + 2)))
+        is_listed = threading.Event()
+        stack.callback(is_listed.set)
+        stack.enter_context(proxy.rule("GET", lists, hold(is_listed)))
         flags = ("--leader-elect", f"--leader-election-namespace={lab.namespace}")
         behind = operator_behind(proxy, lab.namespace, tmp_path, *flags)
         operator, began = stack.enter_context(behind), clock.monotonic()
         lab.wait(lambda: readyz(operator.pid)[0], "it answers")
         lab.wait(lambda: clock.monotonic() > began + LONG_SECONDS, "the list takes its time")
         assert readyz(operator.pid) == (503, "not synced: pods.v1\n")
+        is_listed.set()
         lab.wait(lambda: readyz(operator.pid) == READY, "ready")

@@ -1,20 +1,22 @@
 """A tenant whose pods are refused holds no port ranges, and never more than a part of them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
 from localcluster import Cluster
 from tests.conftest import new_namespace
+from tests.live.faulty import impose, restrict
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.tenant import Tenant
 
 ALL_RANGES = 1550
 RANGES_OF_A_NAMESPACE = 387
 GREEDY = ("greedy-0", "greedy-1", "greedy-2", "greedy-3")
-REFUSALS = {
-    "quota": ("create", "quota", "none", "--hard=pods=0"),
-    "pod security": ("label", "ns", "--all", "pod-security.kubernetes.io/enforce=restricted"),
+REFUSALS: dict[str, Callable[[Lab], None]] = {
+    "quota": partial(impose, name="none", pods=0),
+    "pod security": restrict,
 }
 
 
@@ -22,8 +24,7 @@ REFUSALS = {
 def tenant(operated: Cluster, request: pytest.FixtureRequest) -> Iterator[Tenant]:
     """Somebody in a namespace in which no pod on the host's network may be created."""
     with new_namespace(operated) as namespace:
-        command = [namespace if each == "--all" else each for each in REFUSALS[request.param]]
-        operated.kubectl("-n", namespace, *command)
+        REFUSALS[request.param](Lab(operated, namespace))
         yield Tenant(operated, namespace)
 
 
