@@ -68,7 +68,7 @@ class ChildWriter:
         try:
             self.client.delete(path, target.uid, item.grace_seconds)
         except (NotFound, Conflict):
-            return None  # gone, or another object has its name now
+            pass  # gone, or another object has its name now: soon the store shows it
         except ApiError as error:
             return error
         self.memory.await_deleted(owner.key, resource, target.name, target.uid)

@@ -39,6 +39,8 @@ OLD_SECONDS = 10.0
 BEHIND_SECONDS = {"3 s late": 3.0, "8 s late": 8.0, "30 s late": 30.0, "old list": OLD_SECONDS}
 FAULTS = (*BEHIND_SECONDS, *STOPPED_SECONDS)
 MAX_TICKS = 200
+MAX_PASSES = 1000
+"""In one moment, and shown changes among them; a story has a dozen."""
 WATCHED_SECONDS = 30
 """After the last step; from then on ticks are longer."""
 LONG_TICKS, LONG_TICK_SECONDS = 24, 5
@@ -96,8 +98,11 @@ class LateOperator(Operator):
 
     def keep_up(self) -> None:
         """Each watch shows what it can by now, and passes follow until nothing is due."""
-        while self._show() or self.work():
-            pass
+        for _ in range(MAX_PASSES):
+            if not (self._show() or self.work()):
+                break
+        else:
+            raise AssertionError("pass follows pass without end")
         self._moments.append((self.world.now, len(self.world.changes)))
 
     def _show(self) -> bool:

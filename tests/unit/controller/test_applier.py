@@ -244,6 +244,15 @@ def test_a_delete_spares_another_pod_of_the_same_name_and_is_done(bench, there):
     assert not result.errors
 
 
+def test_a_delete_of_what_is_gone_is_awaited_too(bench):
+    """A watch that is minutes behind shows a job whose time is over; each pass would delete it."""
+    put(bench.store, POD, a_pod("a", JOB))
+    bench.apply(Plan(deletes=(Delete(pod_reference("a", "uid-of-a")),)), a_pod("a", JOB))
+    assert bench.memory.awaits_writes(KEY)
+    bench.store.replace(POD, [], "2")
+    assert not bench.memory.awaits_writes(KEY)
+
+
 def test_many_deletes_all_happen(bench):
     pods = [bench.api.put(f"{PODS}/{name}", a_pod(name, JOB)) for name in names(100)]
     deletes = tuple(Delete(pod_reference(name, f"uid-of-{name}")) for name in names(100))
