@@ -12,6 +12,7 @@ from manifests.chart.files import CHART, render_chart
 from manifests.dashboard import render_dashboard
 from manifests.documents import render_documents
 from manifests.operator import Variant, build_operator, build_rights
+from manifests.reference import render_reference
 from manifests.text import to_yaml
 from manifests.v1beta1 import build_v1beta1_crd
 
@@ -31,8 +32,12 @@ def render() -> dict[str, str]:
         **{f"manifests/{path}": text for path, text in _plain().items()},
         **{f"manifests/kustomize/{path}": text for path, text in _bases().items()},
         **{f"charts/{CHART}/{path}": text for path, text in chart.items()},
-        **{f"docs/{page}": text for page, text in render_documents(ROOT / "docs").items()},
+        **{f"docs/{page}": text for page, text in _documents().items()},
     }
+
+
+def _documents() -> dict[str, str]:
+    return render_documents(ROOT / "docs") | render_reference()
 
 
 def _plain() -> dict[str, str]:

@@ -58,12 +58,12 @@ class JobMetrics:
             "created": counter("paddlejob_created_total", "Jobs seen for the first time", by_mode),
             "completed": counter("paddlejob_completed_total", "Jobs that ended well", by_mode),
         }
-        text = "Attempts after the first"
+        text = "Attempts after a job's first, by the reason why the last one ended"
         self._restarted = counter("paddlejob_restarted_total", text, by_reason)
-        self._failed = counter("paddlejob_failed_total", "Jobs that failed", by_reason)
-        text = "Seconds without training"
+        self._failed = counter("paddlejob_failed_total", "Jobs that failed, by reason", by_reason)
+        text = "Seconds without training, from the end of an attempt or its last checkpoint"
         self._lost = counter("paddlejob_lost_seconds_total", text, by_reason)
-        text = f"{text}, multiplied by the accelerators of the jobs"
+        text = "The same seconds, multiplied by the accelerators that the job asks for"
         self._lost_gpus = counter("paddlejob_lost_gpu_seconds_total", text, by_reason)
         self._seconds = {
             kind: Histogram(
@@ -139,7 +139,7 @@ class StateCollector(Collector):
             ("pods", "Pods that exist", ("role", "phase"), census.pods),
             ("waiting_jobs", "Jobs that wait or have stalled", waits, census.waiting),
             ("longest_wait_seconds", "The longest wait or stall of a job", waits, waited),
-            ("gpus", "Accelerators of jobs", ("state",), gpus),
+            ("gpus", "Accelerators of jobs: wanted, held with a node, running", ("state",), gpus),
         ):
             family = GaugeMetricFamily(f"paddlejob_{name}", text, labels=labels)
             for key, value in sorted(values.items()):

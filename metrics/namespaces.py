@@ -61,7 +61,7 @@ class NamespaceMetrics(Collector):
         census = self._census()
         for name, text, label, values in (
             ("jobs", "Jobs that exist", "phase", census.jobs),
-            ("gpus", "Accelerators of jobs that have not ended", "state", census.gpus),
+            ("gpus", "Accelerators: wanted, held, running", "state", census.gpus),
             ("longest_wait_seconds", "Longest wait or stall", "reason", census.waited_seconds),
         ):
             gauge = GaugeMetricFamily(f"paddlejob_namespace_{name}", text, labels=[LABEL, label])

@@ -78,12 +78,12 @@ class QueueMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         make = _Maker(registry, "workqueue_", ("name", "controller"))
         seconds = {"buckets": _QUEUE_BUCKETS}
-        self._depth = make(Gauge, "depth", "Keys waiting")
+        self._depth = make(Gauge, "depth", "Keys that wait for a worker")
         self.added = make(Counter, "adds_total", "Keys added").inc
         """A key entered the queue."""
         self.retried = make(Counter, "retries_total", "Keys added again after an error").inc
         """A key will be added again after an error."""
-        text = "How long a key waited"
+        text = "How long a key waited for a worker, without the time of a delay or a rest"
         self.waited = make(Histogram, "queue_duration_seconds", text, **seconds).observe
         """A worker has taken a key that had waited for this many seconds."""
         text = "How long a key was worked on"
@@ -106,7 +106,7 @@ class ClientMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
-        text = "Requests to the API server; the code is <error> if there was no answer"
+        text = "Requests to the API server; without an answer, the code is `<error>`"
         self._requests = counter("rest_client_requests_total", text, ["code", "method", "host"])
         text = "1 on the leader, 0 on a standby"
         self._leader = gauge("leader_election_master_status", text, ["name"])

@@ -1,6 +1,6 @@
 """The meaning of every reason, in English and Chinese: cause, who acts next, and what to do.
 
-`kubectl pdj explain`, its page and the tables of docs/status.md are made from this catalogue.
+`kubectl pdj explain`, its page and docs/reference.md are made from this catalogue.
 """
 
 from typing import Final

@@ -137,7 +137,11 @@ SCOPE = (
         ),
         SCOPE_RULE,
     ),
-    Section("operator", "The operator's flags: docs/operator.md explains them.", flag_values()),
+    Section(
+        "operator",
+        "The operator's flags: docs/reference.md lists them, docs/operator.md says more.",
+        flag_values(),
+    ),
     Value(
         "extraArgs",
         [],

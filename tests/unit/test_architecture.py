@@ -25,7 +25,7 @@ ALLOWED = {
     "paddlejob": {"paddlejob", "pdj", "reconcile", "kube", "api"},
     "localcluster": {"localcluster", "kube"},
     "benchmarks": {"benchmarks", "localcluster", "kube"},
-    "manifests": {"manifests", "api", "controller"},
+    "manifests": {"manifests", "api", "controller", "metrics"},
     "release": {"release", "pdj"},
     "examples": {"examples", "localcluster"},
 }

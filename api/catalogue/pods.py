@@ -1,0 +1,72 @@
+"""What the operator gives a pod and reads from it: variables and exit codes, for the reference."""
+
+from typing import Final
+
+from api.catalogue.meaning import Words
+
+VARIABLES: Final = {
+    "TRAINING_ROLE": "The role: TRAINER, PSERVER or HETER_TRAINER.",
+    "PADDLE_TRAINING_ROLE": "The same.",
+    "PADDLE_TRAINER_ID": "The index of a worker or heter worker in its role, from 0.",
+    "PADDLE_PSERVER_ID": "The index of a server.",
+    "RANK": "The worker's index. Only in jobs of workers alone.",
+    "PADDLE_TRAINERS_NUM": "The number of workers.",
+    "PADDLE_TRAINER_ENDPOINTS": "`host:port` of every worker, in order; absent with PADDLE_IPS.",
+    "PADDLE_TRAINERS": "The hosts of all workers.",
+    "PADDLE_TRAINER_IPS": "The same.",
+    "PADDLE_CURRENT_ENDPOINT": "The pod's own `host:port`.",
+    "PADDLE_CURRENT_IP": "The pod's own host.",
+    "POD_IP": "The pod's own address; with intranet Service its Service's name.",
+    "PADDLE_PORT": "The first port of each pod: the templates' own value, else 36000.",
+    "TRAINER_PORTS_NUM": "How many ports each pod has.",
+    "PADDLE_IPS": "For a launcher with a list of peers: the hosts of all workers, in order.",
+    "PADDLE_START_PORT": "Beside PADDLE_IPS: the first port of each worker.",
+    "PADDLE_NNODES": "Beside PADDLE_IPS: the number of workers. In an elastic job: least:most.",
+    "NNODES": "The number of workers, for paddleformers-cli and erniekit.",
+    "MASTER_ADDR": "The host of worker 0, for the same.",
+    "MASTER_PORT": "The port of worker 0, for the same.",
+    "PADDLE_PSERVERS_IP_PORT_LIST": "`host:port` of every server, in order.",
+    "PADDLE_PSERVERS": "The hosts of all servers.",
+    "PADDLE_PSERVERS_NUM": "The number of servers.",
+    "PADDLE_WITH_GLOO": "spec.withGloo, in jobs with servers.",
+    "PADDLE_GLOO_RENDEZVOUS": "How Gloo's ranks meet: 3, over HTTP.",
+    "PADDLE_GLOO_HTTP_ENDPOINT": "Where they meet: on the first server.",
+    "PADDLE_HETER_ENDPOINTS": "`host:port` of every heter worker.",
+    "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST": "The same.",
+    "PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST": "In a heterogeneous job: the next stage's endpoints.",
+    "PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST": "The endpoints of the stage before.",
+    "PADDLE_STAGE_TRAINERS_NUM": "The numbers of workers and of heter workers.",
+    "STAGE_ID": "The stage of the pod: 1 for workers, 2 for heter workers.",
+    "STAGE_NUM": "The number of stages.",
+    "HETER_DEVICE_TYPE": "In a heterogeneous job: gpu if the pod asks for one, else cpu.",
+    "PADDLE_JOB_NAME": "The job's name.",
+    "PADDLE_IS_LOCAL": "Always 0: the job is distributed.",
+    "PADDLE_RENDEZVOUS": "The number of the attempt, from 1. Not in elastic jobs.",
+    "PADDLE_MASTER": "In an elastic job: the etcd in which the launchers meet.",
+    "PADDLE_JOB_ID": "In an elastic job: the name under which they meet, another in each attempt.",
+    "PADDLE_RANK": "Given to no pod: elastic launchers choose ranks, so a template's is dropped.",
+    "PADDLE_ELASTIC_LEVEL": "In an elastic job: 1.",
+    "PADDLE_ELASTIC_TIMEOUT": "In an elastic job: the seconds of --elastic-timeout.",
+    "PADDLE_MAX_RESTART": "In an elastic job: how often a launcher can form a new group.",
+    "PDC_INIT_STEP": "With spec.resume Paddle: the step of the last finished checkpoint.",
+    "PYTHONUNBUFFERED": "1, so that the log shows each line at once; a template's own value wins.",
+}
+"""The variables of the trainer container."""
+# fmt: off
+EXIT_CODES: Final[dict[str, Words]] = {
+    "0": ("The program has done its work. Exit 0 of every worker completes the job.",
+          "程序已完成。所有 worker 都以 0 退出时，作业完成。"),
+    "101": ("PaddlePaddle's launcher asks for a restart, as workers came or left. Not charged.",
+            "PaddlePaddle 的 launcher 请求重启，因为有 worker 加入或离开。不计入 backoffLimit。"),
+    "102": ("It asks for a restart after auto-parallel tuning. Not charged.",
+            "它在自动并行调优后请求重启。不计入 backoffLimit。"),
+    "241": ("In an elastic job: a launcher has lost its peers. Not charged.",
+            "弹性作业中：launcher 失去了它的同伴。不计入 backoffLimit。"),
+    "128 + n": ("Signal n ended the program: 137 is SIGKILL, often out of memory. Charged.",
+                "程序被信号 n 终止：137 是 SIGKILL，常因内存不足。计入 backoffLimit。"),
+    "256 - n": ("Signal n ended a child of the launcher: 247 is SIGKILL. Charged.",
+                "launcher 的子进程被信号 n 终止：247 是 SIGKILL。计入 backoffLimit。"),
+    "1 to 255": ("Any other: the program failed. Charged, unless podFailurePolicy says otherwise.",
+                 "其他：程序失败。计入 backoffLimit，除非 podFailurePolicy 另有规定。"),
+}
+"""The exit codes of a trainer."""
