@@ -9,8 +9,7 @@ from typing import Self
 
 from kube.client import Client
 from paddlejob.errors import NoCluster, translating
-from pdj.access.connection import open_client
-from pdj.access.kubeconfig import Target, load_target
+from pdj.access.login import Login
 from pdj.text.terminal import plain
 
 
@@ -28,15 +27,14 @@ class Connection:
         self.close = weakref.finalize(self, self._stack.close)
         """Close the connections, and end the local cluster, if there is one."""
         self._namespace = namespace
-        self._kubeconfig = str(kubeconfig) if kubeconfig else None
-        self._context = context
         if nodes is not None:
             from pdj.act.host import run_host
 
             order = {"objects": [], "namespace": "default", "nodes": nodes}
             with translating():
                 _, ready = self._stack.enter_context(run_host(_say, order))
-            self._kubeconfig, self._context = str(ready["kubeconfig"]), None
+            kubeconfig, context = ready["kubeconfig"], None
+        self._login = Login(str(kubeconfig) if kubeconfig else None, context)
 
     def __enter__(self) -> Self:
         return self
@@ -51,19 +49,15 @@ class Connection:
     def namespace(self) -> str:
         """The namespace of the client's jobs. Raises NoCluster if no cluster is found."""
         with translating(NoCluster):
-            return self._namespace or self._target.namespace
+            return self._namespace or self._login.open()[1].namespace
 
     @cached_property
     def api(self) -> Client:
         """The client of the API server. Raises NoCluster if no cluster is found."""
         with translating(NoCluster):
-            client = open_client(self._target)
+            client = self._login.client()
         self._stack.callback(client.close)
         return client
-
-    @cached_property
-    def _target(self) -> Target:
-        return load_target(self._kubeconfig, self._context)
 
 
 def _say(text: str) -> None:

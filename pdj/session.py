@@ -13,7 +13,7 @@ from pdj.text.terminal import paint, plain
 
 if TYPE_CHECKING:
     from kube.client import Client
-    from pdj.access.kubeconfig import Target
+    from pdj.access.login import Login
     from pdj.gather.jobs import Handle
 
 
@@ -72,23 +72,21 @@ class Session:
     clock: Clock = field(default_factory=Clock)
 
     @cached_property
-    def target(self) -> "Target":
-        """The cluster, user and namespace of the kubeconfig. Raises Problem."""
-        from pdj.access.kubeconfig import load_target
+    def login(self) -> "Login":
+        """What the kubeconfig of the options names, and the client of it."""
+        from pdj.access.login import Login
 
-        return load_target(self.options.kubeconfig, self.options.context)
+        return Login(self.options.kubeconfig, self.options.context)
 
     @cached_property
     def client(self) -> "Client":
-        """The client of the cluster."""
-        from pdj.access.connection import open_client
-
-        return open_client(self.target)
+        """The client of the cluster. Raises Problem."""
+        return self.login.client()
 
     @property
     def namespace(self) -> str:
         """The namespace in which the command works."""
-        return str(self.options.namespace or self.target.namespace)
+        return str(self.options.namespace or self.login.open()[1].namespace)
 
     def handle(self, name: str, namespace: str = "") -> "Handle":
         """A job, for at most `--timeout`."""

@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 from kube.client import Client, Connection
 from kube.endpoint import build_tls, choose_proxy
 from kube.http import Endpoint, Timeouts
-from pdj.access.credentials import PLUGIN_SECONDS, Identity, data_of, read_identity
+from pdj.access.credentials import Identity, data_of, read_identity
 from pdj.access.kubeconfig import INSECURE, Target
 from pdj.errors import Problem
 
@@ -18,12 +18,11 @@ IDLE_CONNECTIONS = 8
 
 
 @dataclass(slots=True)
-class Login:
+class UserCredentials:
     """The user's credentials; implements `kube.client.Credentials`."""
 
     target: Target
     identity: Identity
-    plugin_seconds: float
 
     def header(self) -> str | None:
         """The Authorization header; None with only a certificate, or without credentials."""
@@ -32,8 +31,7 @@ class Login:
     def renew(self, refused: str | None) -> None:
         """Read the credentials again, unless the request had no Authorization header."""
         if refused is not None:
-            target = self.target
-            self.identity = read_identity(target.user, target.cluster, self.plugin_seconds)
+            self.identity = read_identity(self.target.user, self.target.cluster)
 
 
 def open_client(target: Target) -> Client:
@@ -41,7 +39,7 @@ def open_client(target: Target) -> Client:
     return Client(connect(target), IDLE_CONNECTIONS, USER_AGENT, TIMEOUTS)
 
 
-def connect(target: Target, plugin_seconds: float = PLUGIN_SECONDS) -> Connection:
+def connect(target: Target) -> Connection:
     """The connection to a target. Runs the login plugin; sends no request. Raises Problem."""
     server = str(target.cluster.get("server") or "")
     try:
@@ -51,7 +49,7 @@ def connect(target: Target, plugin_seconds: float = PLUGIN_SECONDS) -> Connectio
         raise Problem(f"the kubeconfig's server {server!r}: {error}") from error
     if base.scheme not in ("http", "https") or not base.hostname:
         raise Problem(f"the kubeconfig's server {server!r} is no URL of a server")
-    identity = read_identity(target.user, target.cluster, plugin_seconds)
+    identity = read_identity(target.user, target.cluster)
     endpoint = Endpoint(
         host=base.hostname,
         port=port,
@@ -59,8 +57,7 @@ def connect(target: Target, plugin_seconds: float = PLUGIN_SECONDS) -> Connectio
         tls_server_name=str(target.cluster.get("tls-server-name") or ""),
         proxy=_proxy(target, base),
     )
-    login = Login(target, identity, plugin_seconds)
-    return Connection(endpoint, login, base.path.rstrip("/"))
+    return Connection(endpoint, UserCredentials(target, identity), base.path.rstrip("/"))
 
 
 def _build_tls(target: Target, identity: Identity) -> ssl.SSLContext:

@@ -12,8 +12,6 @@ from pdj.errors import Problem
 
 MAX_BYTES = 1 << 20
 """The size limit of a file with a token, a certificate, a key or authorities."""
-PLUGIN_SECONDS = 60.0
-"""The time limit of a plugin: a login in a browser takes time."""
 _UNSUPPORTED = {
     "auth-provider": "use an exec plugin in its place",
     "as": "impersonation",
@@ -32,13 +30,13 @@ class Identity:
     key: bytes = b""
 
 
-def read_identity(user: Raw, cluster: Raw, plugin_seconds: float = PLUGIN_SECONDS) -> Identity:
+def read_identity(user: Raw, cluster: Raw) -> Identity:
     """Read the credentials of a kubeconfig's user; runs the login plugin. Raises Problem."""
     for name, instead in _UNSUPPORTED.items():
         if user.get(name):
             raise Problem(f"the kubeconfig's user has {name}, which is not supported: {instead}")
     if user.get("exec"):
-        return _ask_plugin(user["exec"], cluster, plugin_seconds)
+        return _ask_plugin(user["exec"], cluster)
     return Identity(
         _authorization(user),
         data_of(user, "client-certificate"),
@@ -72,11 +70,11 @@ def _authorization(user: Raw) -> str | None:
     return None
 
 
-def _ask_plugin(plugin: Raw, cluster: Raw, seconds: float) -> Identity:
+def _ask_plugin(plugin: Raw, cluster: Raw) -> Identity:
     from kube.plugin import PluginError, ask_plugin  # takes time to import; few users need it
 
     try:
-        status = ask_plugin(plugin, cluster, seconds)
+        status = ask_plugin(plugin, cluster)
     except PluginError as error:
         raise Problem(str(error)) from error
     token = status.get("token")

@@ -1,6 +1,6 @@
-"""The client of a program that runs for long, built again once a login was refused.
+"""The client of a program, built again once a login was refused.
 
-The program stays with the cluster that it was opened for. It keeps its context when the
+A program stays with the cluster that it was opened for. It keeps its context when the
 kubeconfig's current context changes. If its context gets another server, it refuses that server.
 """
 
@@ -28,13 +28,13 @@ class Login:
         """The client. Raises Problem if the kubeconfig is unusable or names another server."""
         return self.open()[0]
 
-    def open(self) -> tuple[Client, str]:
-        """The client and the kubeconfig's namespace. Raises Problem as `client` does."""
+    def open(self) -> tuple[Client, Target]:
+        """The client, and what the kubeconfig names. Raises Problem as `client` does."""
         with self._lock:
             if self._client is None or self._target is None:
                 self._target = self._load()
                 self._client = open_client(self._target)
-            return self._client, self._target.namespace
+            return self._client, self._target
 
     def refuse(self, error: Exception) -> None:
         """Read the kubeconfig again for the next client, if this error is about the login."""

@@ -3,7 +3,6 @@
 import argparse
 import signal
 
-from pdj.access.login import Login
 from pdj.errors import OK, Problem
 from pdj.session import Session
 
@@ -24,8 +23,7 @@ def run(session: Session) -> int:
             "pip install 'paddlejob[mcp]'"
         ) from error
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that reads a terminal would outlast it
-    login = Login(session.options.kubeconfig, session.options.context)
-    tools = Tools(login, session.options.namespace, session.clock)
+    tools = Tools(session.login, session.options.namespace, session.clock)
     try:
         Server(tools, session.options.allow_writes).run()
     except* BrokenPipeError:  # the agent's program has ended

@@ -2,7 +2,6 @@
 
 import argparse
 
-from pdj.access.login import Login
 from pdj.commands.explain import environment_language
 from pdj.errors import OK, Problem
 from pdj.gather.jobs import check_served
@@ -29,10 +28,9 @@ def run(session: Session) -> int:
             f"the page needs a package that is not installed ({error.name}): "
             "pip install 'paddlejob[ui]'"
         ) from error
-    login = Login(session.options.kubeconfig, session.options.context)
-    check_served(login.client())
+    check_served(session.client)
     namespace = "" if session.options.all_namespaces else session.namespace
-    serve(session, login, namespace, environment_language())
+    serve(session, namespace, environment_language())
     return OK
 
 

@@ -257,8 +257,8 @@ class Tools:
         return gather(at.client, picture, TrainingReader(at.client, self._clock).read, only)
 
     def _handle(self, job: str, namespace: str) -> Handle:
-        client, own = self.login.open()
-        return Handle(client, namespace or self._namespace or own, job, self._clock)
+        client, target = self.login.open()
+        return Handle(client, namespace or self._namespace or target.namespace, job, self._clock)
 
 
 def _count_pods(document: Document) -> int:

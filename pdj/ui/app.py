@@ -15,7 +15,6 @@ from starlette.routing import Route
 from api.catalogue.meaning import LANGUAGES
 from api.objects import Raw, format_micro_time, uid_of
 from kube.errors import ApiError
-from pdj.access.login import Login
 from pdj.act import change
 from pdj.errors import Problem, Usage
 from pdj.gather.jobs import Handle, get_job
@@ -33,19 +32,20 @@ TYPES = {
 }
 
 
-def build_app(session: Session, login: Login, namespace: str, language: str) -> Starlette:
+def build_app(session: Session, namespace: str, language: str) -> Starlette:
     """The application. An empty `namespace` means all; `language` is the page's default."""
-    return _App(session, login, namespace, language).build()
+    return _App(session, namespace, language).build()
 
 
 class _App:
-    def __init__(self, session: Session, login: Login, namespace: str, language: str) -> None:
-        self._login = login
+    def __init__(self, session: Session, namespace: str, language: str) -> None:
+        self._login = session.login
+        target = self._login.open()[1]
         self._clock = session.clock
         self._namespace = namespace
         self._about = {
-            "context": session.target.context,
-            "server": str(session.target.cluster.get("server") or ""),
+            "context": target.context,
+            "server": str(target.cluster.get("server") or ""),
             "namespace": namespace,
             "language": language,
         }

@@ -11,7 +11,6 @@ from types import FrameType
 
 import uvicorn
 
-from pdj.access.login import Login
 from pdj.errors import INTERRUPTED, Problem
 from pdj.session import Session
 from pdj.ui.app import build_app
@@ -53,11 +52,11 @@ class _Server(uvicorn.Server):
         os._exit(INTERRUPTED)
 
 
-def serve(session: Session, login: Login, namespace: str, language: str) -> None:
+def serve(session: Session, namespace: str, language: str) -> None:
     """Serve until Ctrl-C. Raises Problem if the port is taken."""
     with _listen(session.options.port) as listening, closing(Door()) as door:
         port = listening.getsockname()[1]
-        guard = Guard(build_app(session, login, namespace, language), port, door.close)
+        guard = Guard(build_app(session, namespace, language), port, door.close)
         url = f"http://{ADDRESS}:{port}/?token={guard.token}"
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # the page shows errors
         config = uvicorn.Config(

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from kube.errors import Unauthorized
+from kube.plugin import ask_plugin
 from pdj.access.connection import connect
 from pdj.access.credentials import Identity, read_identity
 from pdj.access.kubeconfig import Target, load_target
@@ -178,8 +179,8 @@ def test_a_login_that_fails_is_one_line(user, says):
 def test_words_of_a_plugin_reach_the_terminal_without_what_it_would_obey(capfd, monkeypatch):
     monkeypatch.setattr("kube.plugin.PATIENCE_SECONDS", 0.5)
     words = r"printf 'open \033[2J https://a\r\ncode: ' >&2; sleep 1"
-    read_identity(plugin(f"{words}; echo '{{\"status\": {{}}}}'"), {}, plugin_seconds=20)
-    said = "open \\x1b[2J https://a\ncode: waiting for the login plugin sh, 20 s at most\n"
+    read_identity(plugin(f"{words}; echo '{{\"status\": {{}}}}'"), {})
+    said = "open \\x1b[2J https://a\ncode: waiting for the login plugin sh, 60 s at most\n"
     assert capfd.readouterr().err == said
 
 
@@ -199,15 +200,12 @@ def test_a_login_under_nohup_outlives_the_terminal():
     assert done.returncode == 0, done.stderr
 
 
-def test_a_plugin_that_hangs_is_ended_with_its_children(tmp_path):
+def test_a_plugin_that_hangs_is_ended_with_its_children(tmp_path, monkeypatch):
+    monkeypatch.setattr(ask_plugin, "__defaults__", (0.5,))
     witness = tmp_path / "alive"
     pid = tmp_path / "pid"
     with pytest.raises(Problem, match=r"within 0\.5 s"):
-        read_identity(
-            plugin(f"echo $$ > {pid}; (sleep 30; touch {witness}) & sleep 60"),
-            {},
-            plugin_seconds=0.5,
-        )
+        read_identity(plugin(f"echo $$ > {pid}; (sleep 30; touch {witness}) & sleep 60"), {})
     assert not Path(f"/proc/{pid.read_text().strip()}").exists()
     assert not witness.exists()
 
@@ -266,8 +264,7 @@ def test_a_page_logs_in_once(write, monkeypatch):
         opened.append(target.context)
         return connect(target)
 
-    for room in ("login", "connection"):
-        monkeypatch.setattr(f"pdj.access.{room}.open_client", open_once)
+    monkeypatch.setattr("pdj.access.login.open_client", open_once)
     monkeypatch.setattr("pdj.commands.ui.check_served", lambda _client: None)
     monkeypatch.setattr("pdj.ui.server.serve", build_app)
     options = {"kubeconfig": write_both(write, "mine", "old"), "context": None}

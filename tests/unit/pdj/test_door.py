@@ -18,11 +18,10 @@ from tests.live.processes import open_directly
 
 SERVE = """
 import argparse
-from pdj.access.login import Login
 from pdj.session import Session
 from pdj.ui.server import serve
 options = argparse.Namespace(kubeconfig=None, context=None, port=0, no_browser=False)
-serve(Session(options), Login(None, None), "", "en")
+serve(Session(options), "", "en")
 """
 BROWSER = """#!/bin/sh
 printf '%s' "$*" > {folder}/began && mv {folder}/began {folder}/arguments

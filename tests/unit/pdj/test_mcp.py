@@ -18,6 +18,7 @@ from mcp_types import CallToolResult, Tool
 from api.objects import Raw
 from kube.clock import Clock
 from kube.errors import Transient, Unauthorized
+from pdj.access.kubeconfig import Target
 from pdj.access.login import Login
 from pdj.act.follow import Turn
 from pdj.gather.merge import Line, Source
@@ -42,8 +43,8 @@ class Given(Login):
         self._cluster = cluster
         self.refused: list[Exception] = []
 
-    def open(self) -> tuple[Cluster, str]:
-        return self._cluster, "default"
+    def open(self) -> tuple[Cluster, Target]:
+        return self._cluster, Target({}, {}, "default")
 
     def refuse(self, error: Exception) -> None:
         self.refused.append(error)

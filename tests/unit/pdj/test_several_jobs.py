@@ -57,15 +57,15 @@ def test_every_refusal_is_told(capsys):
 def test_a_login_that_fails_is_tried_once(command, monkeypatch):
     tried = []
 
-    def login(_target: object) -> Any:
+    def login(*_: object) -> Any:
         tried.append(1)
         raise Problem("the login plugin has failed")
 
-    monkeypatch.setattr("pdj.access.connection.open_client", login)
+    monkeypatch.setattr("pdj.access.login.load_target", login)
     options = {"ignore_not_found": False, "orphans": False, "submit_again": False}
+    options |= dict.fromkeys(("kubeconfig", "context"))
     made = session(Cluster(), jobs=["a", "b"], **options)
     del made.__dict__["client"]
-    made.__dict__["target"] = None
     with pytest.raises(Problem):
         command.run(made)
     assert tried == [1]
