@@ -114,6 +114,7 @@ class Job:
         since: int | None = None,
         timestamps: bool = False,
         no_prefix: bool = False,
+        launcher_settings: bool = False,
     ) -> Iterator[str]:
         """The lines of all pods in order of time, each with its pod's name before it.
 
@@ -125,7 +126,8 @@ class Job:
         printer = LogPrinter(self.name, False, timestamps, no_prefix, all_containers)
         with translating():
             self._look()
-            wish = Wish(follow, tail, since, role, index, attempt, container, all_containers)
+            chosen = role, index, attempt, container, all_containers, launcher_settings
+            wish = Wish(follow, tail, since, *chosen)
             with closing(read_log(self._handle(timeout), wish)) as turns:
                 for picture, _, lines in turns:
                     self._refuse_other(picture.raw if picture else None)

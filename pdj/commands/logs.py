@@ -44,6 +44,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tail", type=natural, metavar="N", help="only the last N lines of each pod"
     )
+    parser.add_argument(
+        "--launcher-settings",
+        action="store_true",
+        help="also the settings of PaddlePaddle's launcher, for which one line stands",
+    )
     parser.add_argument("--timestamps", action="store_true", help="print the time of each line")
     parser.add_argument("--no-prefix", action="store_true", help="leave out the pods' names")
     parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="how long -f may take")

@@ -8,6 +8,7 @@ from api.objects import Raw
 from api.trainer import container_status, has_started
 from pdj.errors import Problem
 from pdj.facts.picture import JobPicture
+from pdj.gather.fold import Fold
 from pdj.gather.jobs import Handle
 from pdj.gather.logs import LogReader, Wish
 from pdj.gather.merge import Line, Merger, Source
@@ -56,6 +57,7 @@ class JobLog:
         self._wish = wish
         self._merger = Merger(handle.clock, HOLD_SECONDS if wish.follow else math.inf)
         self._readers: dict[Source, LogReader] = {}
+        self._fold = Fold()
 
     def __enter__(self) -> "JobLog":
         return self
@@ -95,7 +97,7 @@ class JobLog:
             for reader in self._readers.values():
                 if reader.problem is not None:
                     raise reader.problem
-        return lines
+        return lines if self._wish.launcher_settings else [*self._fold.fold(lines)]
 
     @property
     def is_done(self) -> bool:

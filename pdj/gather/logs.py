@@ -40,7 +40,8 @@ GONE_ON = "… ".encode()
 class Wish:
     """What to read of which logs: how many last lines, since when, and whether to follow them.
 
-    None or empty means all, but an empty `container` means the trainer.
+    None or empty means all, but an empty `container` means the trainer. Without
+    `launcher_settings`, one line stands for the settings that PaddlePaddle's launcher prints.
     """
 
     follow: bool = False
@@ -51,6 +52,7 @@ class Wish:
     attempt: int | None = None
     container: str = ""
     all_containers: bool = False
+    launcher_settings: bool = False
 
 
 class LogReader:

@@ -37,6 +37,8 @@ class Line:
     time: str
     source: Source
     text: bytes
+    is_fold: bool = False
+    """Whether it stands for lines that are left out."""
 
 
 class Merger:

@@ -18,6 +18,7 @@ from kube.errors import ApiError
 from pdj.act import change
 from pdj.errors import Problem, Usage
 from pdj.gather.jobs import Handle, get_job
+from pdj.gather.logs import Wish
 from pdj.session import Session
 from pdj.ui.encoding import clean_text, describe_problem, encode
 from pdj.ui.feeds import JobFeed, JobsFeed, LogFeed
@@ -96,9 +97,11 @@ class _App:
         return self._stream(lambda: JobFeed(self._handle(request), chosen))
 
     def _follow_log(self, request: Request) -> StreamedFeed:
-        role, index = (request.query_params.get(each, "") for each in ("role", "index"))
+        chosen = request.query_params
+        index, settings = chosen.get("index", ""), bool(chosen.get("settings"))
         number = int(index) if index.isdecimal() else None
-        return self._stream(lambda: LogFeed(self._handle(request), role, number))
+        wish = Wish(role=chosen.get("role", ""), index=number, launcher_settings=settings)
+        return self._stream(lambda: LogFeed(self._handle(request), wish))
 
     def _handle(self, request: Request) -> Handle:
         return Handle(self._login.client(), *_where(request), self._clock)

@@ -4,6 +4,7 @@
 """
 
 import threading
+from dataclasses import replace
 from typing import Any, Protocol
 
 from api.objects import Raw, uid_of
@@ -165,8 +166,8 @@ class JobFeed:
 class LogFeed:
     """The log lines of all pods of a job in order of time, beginning with the last ones."""
 
-    def __init__(self, handle: Handle, role: str, index: int | None) -> None:
-        self._wish = Wish(follow=True, tail=TAIL_LINES, role=role, index=index)
+    def __init__(self, handle: Handle, wish: Wish) -> None:
+        self._wish = replace(wish, follow=True, tail=TAIL_LINES)
         self._live = LiveJob(handle)
         self._log = JobLog(handle, self._wish)
         self._shown: JobPicture | None = None
@@ -204,4 +205,4 @@ def _line(line: Line) -> list[Any]:
     text = log_line(line.text.decode(errors="replace"))
     if len(text) > MAX_CHARACTERS:
         text = f"{text[:MAX_CHARACTERS]} … ({len(line.text):,} bytes)"
-    return [line.source.pod, line.source.attempt, line.time, text]
+    return [line.source.pod, line.source.attempt, line.time, text, line.is_fold]

@@ -6,15 +6,18 @@ Paddle 2.6.2 by addresses: the guide's resnet in tests/manuals/test_guide.py.
 """
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from api.constants import ANNOTATION_STATIC_RENDEZVOUS, PORT, PORTS_PER_POD
+from pdj.gather.fold import INSTEAD
 from tests.examples.files import python
 from tests.live.environments import paddle_3
 from tests.live.lab import Lab, paddle_job
+from tests.live.pdj import Tool
 
 pytestmark = [pytest.mark.training, pytest.mark.cluster]
 
@@ -80,6 +83,13 @@ def test_two_workers_train_as_one(
         found = [SUM.findall(log) for log in logs]
         sums = [each[:3] for group in found for each in group]
         assert sums == [("0", "2", "3"), ("1", "2", "3")], "\n\n".join(logs)
+        whole = Tool(lab).ok("logs", way, "--no-prefix", "--launcher-settings").splitlines()
+        shown = Tool(lab).ok("logs", way, "--no-prefix").splitlines()
+        assert shown.count(INSTEAD.decode()) == len(logs)
+        left_out = Counter(whole) - Counter(shown)
+        assert all(line.startswith("LAUNCH ") for line in left_out), left_out
+        assert Counter(shown) - Counter(whole) == {INSTEAD.decode(): len(logs)}
+        assert not [line for line in shown if ": None" in line or "overridden by env" in line]
         if way == "list":
             ports = {int(port) for ((*_, told),) in found for port in told.split(",") if port}
             assert PORT in ports

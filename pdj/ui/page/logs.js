@@ -62,7 +62,7 @@ export class LogView {
   open(which) {
     this.feed?.close();
     const [role = '', index = ''] = which.split('/');
-    const query = new URLSearchParams({ role, index });
+    const query = new URLSearchParams({ role, index, settings: this.hasSettings ? '1' : '' });
     this.clear();
     this.feed = new Feed(`${this.path}/log?${query}`, (message) => this.take(message));
   }
@@ -95,12 +95,14 @@ export class LogView {
     if (this.isFollowing) this.lines.scrollTop = this.lines.scrollHeight;
   }
 
-  draw([pod, attempt, time, text]) {
+  draw([pod, attempt, time, text, isFold]) {
     const name = pod.startsWith(`${this.job}-`) ? pod.slice(this.job.length + 1) : pod;
     const index = Number(name.split('-').at(-1)) || 0;
     const node = el('div', { class: 'line', title: time },
       el('span', { class: `who pod-${(index + name.length) % COLOURS}` }, attempt > 1 ? `${name}#${attempt}` : name),
-      el('span', { class: 'text' }, text));
+      el('span', { class: 'text' }, isFold ? el('button', {
+        type: 'button', class: 'fold', onclick: () => { this.hasSettings = true; this.open(this.choice.value); this.lines.focus(); },
+      }, t('launcherSettings')) : text));
     node.hidden = !this.matches(node);
     return node;
   }
