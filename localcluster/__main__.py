@@ -105,6 +105,8 @@ def _add_image_commands(parser: argparse.ArgumentParser, named: argparse.Argumen
     new.add_argument("image", type=_named_folder, metavar="NAME=FOLDER")
     packages = "requirements file: pip installs its packages for this image, besides PaddlePaddle"
     new.add_argument("--requirements", type=Path, metavar="FILE", help=packages)
+    version = "the version of PaddlePaddle, of which the first number counts: 2.6.2, 3.3.1"
+    new.add_argument("--paddle", default="", metavar="VERSION", help=version)
     new.set_defaults(command=_add_image)
     old = add("remove", help="remove an image that was added", parents=[named])
     old.add_argument("image", metavar="NAME")
@@ -226,7 +228,8 @@ def _down(options: argparse.Namespace) -> int:
 
 def _add_image(options: argparse.Namespace) -> int:
     name, folder = options.image
-    file = ownimages.add(options.name, name, folder, options.requirements, _tell)
+    chosen = options.requirements, _tell, options.paddle
+    file = ownimages.add(options.name, name, folder, *chosen)
     _tell(f"from the next pull on, the image {name} is the folder {folder.absolute()}: see {file}")
     return 0
 

@@ -15,7 +15,7 @@ from localcluster.commands.operator import install_operator, start_operator
 from localcluster.commands.ownimages import ENVIRONMENT, WORKDIR
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import Report
-from localcluster.provision.images import ImageTable, check_servers, images_of
+from localcluster.provision.images import ImageTable, check_servers, images_of, stand_in
 
 Raw = dict[str, Any]
 PLENTY = "1000"
@@ -79,6 +79,8 @@ def prepare_images(order: Order, path: Path, report: Report) -> None:
                 f"no program stands for the image {name} on this machine: --program {name}=FOLDER"
             )
         image.prepare(report)
+        if told := stand_in(name, image):
+            report(told)
     check_servers(order.objects, table)
 
 

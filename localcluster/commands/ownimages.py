@@ -17,16 +17,32 @@ from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.filelock import FileLock
 from localcluster.machine.report import Report
 from localcluster.machine.statefolder import IMAGES, folder_of
-from localcluster.provision.images import DEFAULT_TABLE, Image, ImageTable, repository_of
+from localcluster.provision.environments import SHARED
+from localcluster.provision.images import (
+    DEFAULT_TABLE,
+    Image,
+    ImageTable,
+    of_its_tag,
+    repository_of,
+    stand_in,
+)
 
 WORKDIR = "/workspace"
 ENVIRONMENT = "examples"
 Entries = dict[str, Any]
 
 
-def add(cluster: str, name: str, folder: Path, requirements: Path | None, report: Report) -> Path:
+def add(
+    cluster: str,
+    name: str,
+    folder: Path,
+    requirements: Path | None,
+    report: Report,
+    paddle: str = "",
+) -> Path:
     """Map an image name to this folder, install PaddlePaddle and the packages of `requirements` for
-    it, and return the path of the table.
+    it, and return the path of the table. `paddle` is a version of PaddlePaddle, of which the first
+    number counts; empty for that of the tag, or any.
 
     Raises LocalClusterError, for example with pip's message, and leaves the table unchanged.
     """
@@ -35,11 +51,15 @@ def add(cluster: str, name: str, folder: Path, requirements: Path | None, report
         raise LocalClusterError(f"not an image name: {name}")
     if not folder.is_dir():
         raise LocalClusterError(f"no such folder: {folder}")
-    entry: Entries = {"folders": {WORKDIR: str(folder.absolute())}, "environment": ENVIRONMENT}
+    environment = f"{ENVIRONMENT}-{paddle.partition('.')[0]}" if paddle else ENVIRONMENT
+    if environment not in SHARED:
+        raise LocalClusterError(f"there is no PaddlePaddle {paddle} for the local cluster")
+    entry: Entries = {"folders": {WORKDIR: str(folder.absolute())}, "environment": environment}
     if requirements is not None:
         entry["requirements"] = str(requirements.absolute())
-    image = Image(name, environment=ENVIRONMENT, requirements=requirements)
+    image = of_its_tag(name, Image(name, environment=environment, requirements=requirements))
     image.prepare(report)
+    report(stand_in(name, image))
     return _change(cluster, lambda all_: all_ | {name: entry | {"env": {"PYTHONUNBUFFERED": "1"}}})
 
 

@@ -30,8 +30,10 @@ from localcluster.machine.userfolder import user_folder, writable
 from localcluster.provision.requirements import digest_requirements, plain_lines
 from localcluster.provision.training import Interpreter, own, training, written
 
-SHARED = frozenset({"examples"})
-"""Names of shared environments. `examples` has PaddlePaddle and all that the examples need."""
+SHARED = {"examples": "", "examples-2": "2", "examples-3": "3"}
+"""Names of shared environments, each with the major version of PaddlePaddle that it prefers, if
+any. They have PaddlePaddle and all that the examples need.
+"""
 READY_MARK = ".ready"
 BASE_FILE = "base.pth"
 WHEELS = ("--only-binary=:all:", "--no-binary=etcd3")
@@ -85,7 +87,8 @@ def cache_folder() -> Path:
 
 def environment_path(name: str) -> Path:
     """The path of a shared environment, whether it exists yet or not."""
-    chosen = training()
+    chosen = training(SHARED[name])
+    name = name if chosen != training() else "examples"
     key = hashlib.sha256((PROJECT / chosen.paddle.lock).read_bytes())
     key.update(f"{chosen.python.version} {platform.machine()}".encode())
     return cache_folder() / f"{name}-{key.hexdigest()[:12]}"
@@ -98,7 +101,7 @@ def is_ready(name: str) -> bool:
 
 def ensure_environment(name: str, report: Report = tell) -> Path:
     """Build a shared environment if needed; return its folder. Raises LocalClusterError."""
-    chosen = training()
+    chosen = training(SHARED[name])
     lock = PROJECT / chosen.paddle.lock
     wanted = [*WHEELS, "--require-hashes", "--requirement", str(lock)]
     recipe = Recipe(name, wanted, python=chosen.python, lines=plain_lines(lock))
@@ -114,7 +117,7 @@ def packages_path(name: str, requirements: Path) -> Path:
         content = digest_requirements(requirements)
     except OSError as error:
         raise LocalClusterError(f"requirements: {error}") from error
-    python = training().python
+    python = training(SHARED[name]).python
     interpreter = f"{python.release} {python.prefix}"
     key = hashlib.sha256(f"{environment_path(name)}\n{interpreter}\n{content}".encode())
     return cache_folder() / f"packages-{key.hexdigest()[:12]}"
@@ -134,7 +137,7 @@ def ensure_packages(name: str, requirements: Path, report: Report = tell) -> lis
     base = ensure_environment(name, report)
     file = requirements.resolve()
     path = packages_path(name, file)
-    python, lines = training().python, plain_lines(file)
+    python, lines = training(SHARED[name]).python, plain_lines(file)
     is_locked = bool(lines) and all("--hash=" in line for line in lines)
     wanted = [*(["--no-deps"] if is_locked else []), "--requirement", str(file)]
     recipe = Recipe(str(requirements), wanted, base, file.parent, python, lines)

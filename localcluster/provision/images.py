@@ -7,7 +7,7 @@ import functools
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +25,20 @@ from localcluster.provision.environments import (
     has_packages,
     is_ready,
 )
-from localcluster.provision.training import training
+from localcluster.provision.training import Training, training, written
 
 SERVED_ROLES = {"ps", "heter"}
 
 DEFAULT_TABLE = Path(__file__).parents[1] / "images.yaml"
+ANY_PADDLE = "examples"
+TAG = re.compile(r"(\d+)\.\d")
 FIELDS = {"folders", "workdir", "command", "args", "environment", "requirements", "env"}
 # The grammar of an image reference: registry's host, path of lower-case names, tag, digest.
 NAME = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
 REFERENCE = re.compile(
     r"(?P<repository>(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?/)?"
     rf"{NAME}(?:/{NAME})*)"
-    r"(?::\w[\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,})?"
+    r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@[a-z0-9]+:[0-9a-f]{32,})?"
 )
 
 
@@ -71,14 +73,19 @@ class Image:
         """
         if self.requirements is not None:
             folders = ensure_packages(self.environment, self.requirements, report)
-            return [*folders, training().python.prefix]
+            return [*folders, self.training.python.prefix]
         if self.environment in SHARED:
-            return [ensure_environment(self.environment, report), training().python.prefix]
+            return [ensure_environment(self.environment, report), self.training.python.prefix]
         if self.environment == "operator":
             return [Path(sys.prefix), Path(sys.base_prefix)]
         if self.environment == "cluster":
             return [ensure_binaries(report)]
         return []
+
+    @property
+    def training(self) -> Training:
+        """The Python and PaddlePaddle of a shared environment. Raises LocalClusterError."""
+        return training(SHARED[self.environment])
 
     @property
     def keeps_environment(self) -> bool:
@@ -100,6 +107,26 @@ def repository_of(name: str) -> str | None:
     return match["repository"]
 
 
+def stand_in(name: str, image: Image) -> str:
+    """What stands for an image with PaddlePaddle, for people; empty for other images."""
+    if image.environment not in SHARED:
+        return ""
+    found = image.training
+    program = f"PaddlePaddle {found.paddle.version} with Python {written(found.python)}"
+    return f"on this machine {program} stands for the image {name}"
+
+
+def of_its_tag(name: str, image: Image) -> Image:
+    """The image with the PaddlePaddle that its tag names, if its tag is that of PaddlePaddle."""
+    match = REFERENCE.fullmatch(name)
+    version = TAG.match(match["tag"] or "") if match else None
+    wanted = f"{ANY_PADDLE}-{version[1]}" if version else ""
+    if match is None or image.environment != ANY_PADDLE or wanted not in SHARED:
+        return image
+    is_paddle = match["repository"].rpartition("/")[2] == "paddle"
+    return replace(image, environment=wanted) if is_paddle else image
+
+
 class ImageTable:
     """Finds an image by its full name in any table, else by its repository. Earlier tables win.
     Thread-safe.
@@ -110,10 +137,13 @@ class ImageTable:
         self.entries()  # raises now if a table cannot be read
 
     def find(self, name: str) -> Image | None:
-        """The image, or None if no table has it. Raises LocalClusterError."""
+        """The image, or None if no table has it. An image `paddle` has the PaddlePaddle of its tag,
+        unless its environment names one. Raises LocalClusterError.
+        """
         tables = [entries for _, entries in self.entries()]
         names = (name, repository_of(name))
-        return next((table[each] for each in names for table in tables if each in table), None)
+        found = (table[each] for each in names for table in tables if each in table)
+        return next((of_its_tag(name, image) for image in found), None)
 
     def entries(self) -> list[tuple[Path, dict[str, Image]]]:
         """Each table with its images, by precedence. Raises LocalClusterError."""
@@ -195,16 +225,15 @@ def check_servers(objects: list[dict[str, Any]], table: ImageTable) -> None:
     """Raise LocalClusterError if a job needs parameter servers and this version of PaddlePaddle has
     none.
     """
-    needed = any(needs_servers(each, table) for each in objects)
-    if needed and (why := training().why_no_servers):
-        raise LocalClusterError(why)
+    for each in objects:
+        if why := why_no_servers(each, table):
+            raise LocalClusterError(why)
 
 
-def needs_servers(job: dict[str, Any], table: ImageTable) -> bool:
-    """Whether the object is a job with parameter servers or heter workers that use this machine's
-    PaddlePaddle.
-    """
+def why_no_servers(job: dict[str, Any], table: ImageTable) -> str:
+    """Why a job with parameter servers or heter workers cannot have them here; empty if it can."""
     if job.get("kind") != "PaddleJob" or not SERVED_ROLES & set(job.get("spec") or ()):
-        return False
+        return ""
     found = (table.find(image) for image in images_of(job))
-    return any(image.keeps_environment for image in found if image)
+    whys = (each.training.why_no_servers for each in found if each and each.keeps_environment)
+    return next(filter(None, whys), "")

@@ -1,7 +1,8 @@
 """Chooses the Python and the PaddlePaddle for training on this machine.
 
 PaddlePaddle 2.6.2 has parameter servers, and wheels up to Python 3.12. Version 3 has wheels for
-newer Pythons, but no parameter servers. The interpreter that runs this program is preferred to
+newer Pythons, but no parameter servers. What asks for a version gets that of its major version, if
+there is a Python for it. The interpreter that runs this program is preferred to
 others on PATH. Training has its own environments, apart from the operator's.
 """
 
@@ -35,9 +36,16 @@ class Paddle:
     pythons: tuple[Version, ...]
     has_servers: bool
 
+    @property
+    def major(self) -> str:
+        """The part of the version before the first dot."""
+        return self.version.partition(".")[0]
+
 
 WITH_SERVERS = Paddle("2.6.2", Path("requirements/examples.txt"), ((3, 11), (3, 12)), True)
-WITHOUT_SERVERS = Paddle("3.3.1", Path("requirements/examples-3.txt"), ((3, 13),), False)
+WITHOUT_SERVERS = Paddle(
+    "3.3.1", Path("requirements/examples-3.txt"), ((3, 11), (3, 12), (3, 13)), False
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +76,8 @@ class Training:
         if self.paddle.has_servers:
             return ""
         return (
-            f"PaddlePaddle {self.paddle.version}, which is for Python {written(self.python)}, has"
-            f" no parameter servers: for those, put {either(WITH_SERVERS)} on PATH"
+            f"PaddlePaddle {self.paddle.version} has no parameter servers: for those, take an image"
+            f" of PaddlePaddle 2, and put {either(WITH_SERVERS)} on PATH"
         )
 
 
@@ -83,14 +91,17 @@ def either(paddle: Paddle) -> str:
     return " or ".join(f"Python {major}.{minor}" for major, minor in reversed(paddle.pythons))
 
 
-def training() -> Training:
+def training(wanted: str = "") -> Training:
     """The Python and PaddlePaddle to train with. Raises LocalClusterError if none is suitable."""
-    return choose(own(), found_on_path())
+    return choose(own(), found_on_path(), wanted)
 
 
-def choose(mine: Interpreter, others: Mapping[Version, Interpreter]) -> Training:
-    """Prefer a PaddlePaddle with parameter servers. For each one, prefer `mine` to `others`."""
-    for paddle in (WITH_SERVERS, WITHOUT_SERVERS):
+def choose(mine: Interpreter, others: Mapping[Version, Interpreter], wanted: str = "") -> Training:
+    """Prefer the PaddlePaddle of the major version `wanted`, then one with parameter servers. For
+    each one, prefer `mine` to `others`.
+    """
+    paddles = (WITH_SERVERS, WITHOUT_SERVERS)
+    for paddle in sorted(paddles, key=lambda each: each.major != wanted):
         if mine.version in paddle.pythons:
             return Training(paddle, mine)
         for version in reversed(paddle.pythons):

@@ -22,6 +22,7 @@ def fit(rate):
     from paddle import distributed
     distributed.init_parallel_env()
     print("rank", distributed.get_rank(), "of", distributed.get_world_size(), "at", rate)
+    print("PaddlePaddle", paddle.__version__)
 
 with Client(local=True) as client:
     job = client.train(fit, args={"rate": 0.5}, workers=2, image="paddlepaddle/paddle:3.3.1")
@@ -59,6 +60,8 @@ def test_the_client_trains_on_a_local_cluster(python, place):
     assert done.returncode == 0, done
     lines = done.stdout.splitlines()
     assert lines[-1] == "Completed"
+    assert sum(line.endswith("PaddlePaddle 3.3.1") for line in lines) == 2
+    assert "PaddlePaddle 3.3.1" in done.stderr, "it is said what stands for the image"
     for rank in (0, 1):
         assert any(line.endswith(f"rank {rank} of 2 at 0.5") for line in lines), done.stdout
 

@@ -4,7 +4,6 @@
 their own, in which no package index can be reached.
 """
 
-import hashlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,14 +14,13 @@ from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.project import PROJECT
 from localcluster.machine.report import Report
 from localcluster.provision.environments import (
-    WHEELS,
     Recipe,
     cache_folder,
+    ensure_environment,
     ensure_installed,
     ensure_packages,
 )
 
-LOCK_3 = PROJECT / "requirements" / "examples-3.txt"
 PADDLECLAS = PROJECT / "requirements" / "paddleclas.txt"
 KUBEFLOW = ("kubeflow>=0.5,<0.6",)
 NOTEBOOK = ("nbclient>=0.11,<0.12", "ipykernel>=7.4,<8")
@@ -38,9 +36,7 @@ def made(environment: Callable[[], Path]) -> Path:
 
 def paddle_3(report: Report = print) -> Path:
     """The Python of an environment with PaddlePaddle 3. Raises LocalClusterError."""
-    digest = hashlib.sha256(LOCK_3.read_bytes()).hexdigest()[:12]
-    wanted = [*WHEELS, "--require-hashes", "--requirement", str(LOCK_3)]
-    return _python(f"examples-3-{digest}", wanted, report)
+    return ensure_environment("examples-3", report) / "bin" / "python"
 
 
 def kubeflow(report: Report = print) -> Path:

@@ -25,7 +25,7 @@ from localcluster.node.spec.objects import ConfigError
 from localcluster.node.spec.quantity import parse_quantity
 from localcluster.node.volume.volumes import VolumeError, Volumes
 from localcluster.provision.environments import write_protect
-from localcluster.provision.images import Image, repository_of
+from localcluster.provision.images import Image, repository_of, stand_in
 
 TOKEN_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
 CONTAINER_ID_SCHEME = "process://"
@@ -181,6 +181,8 @@ class Starter:
             self._record(pod, container, "Warning", "Failed", message)
             raise NotYet("ErrImagePull", str(error)) from error
         self._record(pod, container, "Normal", "Pulled", text)
+        if told := stand_in(name, image):
+            self._record(pod, container, "Normal", "StandIn", told)
         return image, folders
 
     def _environment(

@@ -280,6 +280,18 @@ def test_what_happens_to_a_pod_stands_in_its_events(pods: Pods) -> None:
     assert pods.wait_event("Pulled") == present
 
 
+@pytest.mark.training
+def test_an_image_with_paddlepaddle_3_has_it_and_an_event_says_what_stands_for_it(
+    pods: Pods,
+) -> None:
+    image, version = "paddlepaddle/paddle:3.1.0", "import paddle; print(paddle.__version__)"
+    assert (
+        pods.run({"name": "main", "image": image, "command": ["python", "-c", version]})
+        == "3.3.1\n"
+    )
+    assert re.search(rf"PaddlePaddle 3\.3\.1 .* {image}$", pods.wait_event("StandIn"))
+
+
 def test_pip_in_a_pod_changes_nothing_that_other_pods_use(pods: Pods, images: Path) -> None:
     """The package is made on the spot: no index is asked."""
     images.write_text("images: {train: {environment: examples}}")

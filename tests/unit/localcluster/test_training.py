@@ -39,6 +39,24 @@ def test_the_first_that_has_servers_trains(mine, others, paddle, chosen):
     assert (found.paddle.version, found.python.version) == (paddle, chosen)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "mine", "others", "paddle", "chosen"),
+    [
+        ("3", (3, 11), [], "3.3.1", (3, 11)),
+        ("3", (3, 14), [(3, 12), (3, 13)], "3.3.1", (3, 13)),
+        ("2", (3, 12), [], "2.6.2", (3, 12)),
+        ("2", (3, 13), [(3, 12)], "2.6.2", (3, 12)),
+        ("2", (3, 13), [], "3.3.1", (3, 13)),
+        ("1", (3, 11), [], "2.6.2", (3, 11)),
+    ],
+)
+def test_an_image_of_a_major_version_has_that_one_if_there_is_a_python_for_it(
+    wanted, mine, others, paddle, chosen
+):
+    found = choose(python(*mine), {each: python(*each) for each in others}, wanted)
+    assert (found.paddle.version, found.python.version) == (paddle, chosen)
+
+
 def test_where_nothing_trains_it_says_what_to_install():
     with pytest.raises(LocalClusterError) as caught:
         choose(python(3, 14), {})
@@ -72,7 +90,7 @@ def without_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine has Python 3.13 alone."""
     found = choose(python(3, 13), {})
     for module in ("examples.quickstart.__main__", "localcluster.provision.images"):
-        monkeypatch.setattr(f"{module}.training", lambda: found)
+        monkeypatch.setattr(f"{module}.training", lambda *_: found)
 
 
 def test_a_job_with_servers_is_refused_where_there_are_none(without_servers):
