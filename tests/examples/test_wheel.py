@@ -61,7 +61,6 @@ def test_the_client_trains_on_a_local_cluster(python, place):
     lines = done.stdout.splitlines()
     assert lines[-1] == "Completed"
     assert sum(line.endswith("PaddlePaddle 3.3.1") for line in lines) == 2
-    assert "PaddlePaddle 3.3.1" in done.stderr, "it is said what stands for the image"
     for rank in (0, 1):
         assert any(line.endswith(f"rank {rank} of 2 at 0.5") for line in lines), done.stdout
 
