@@ -3,6 +3,8 @@
 import pytest
 
 from localcluster import Cluster
+from localcluster.machine import clock
+from tests.live import patience
 from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
 
 pytestmark = pytest.mark.usefixtures("crd")
@@ -52,6 +54,9 @@ def test_status_is_written_apart_from_the_spec(lab: Lab) -> None:
     ],
 )
 def test_explain_describes(cluster: Cluster, path: str, word: str) -> None:
-    said = cluster.kubectl("explain", path).stdout
-    assert word in said
-    assert word == "valueFrom" or "<no description>" not in said
+    def said() -> str:
+        """Nothing as long as the API server does not publish the schema, a moment after the CRD."""
+        return cluster.kubectl("explain", path, check=False).stdout
+
+    assert clock.wait_until(lambda: word in said(), patience.SECONDS), said()
+    assert word == "valueFrom" or "<no description>" not in said()

@@ -26,13 +26,14 @@ def namespace(cluster: Cluster, crd: None) -> Iterator[str]:
     server, made = ApiServer(cluster), []
     name = server.create_namespace()
     assert server.merge_patch(f"/api/v1/namespaces/{name}", {"metadata": {"labels": LABELS}}).is_ok
-    for file in ("limits.yaml", "defaults.yaml"):
-        for each in yaml.safe_load_all((POLICIES / file).read_text()):
-            kind = each["kind"].lower()
-            plural = f"{kind[:-1]}ies" if kind.endswith("policy") else f"{kind}s"
-            answer = server.create(f"{ADMISSION}/{plural}", each)
-            assert answer.is_ok, answer.message
-            made.append(f"{ADMISSION}/{plural}/{each['metadata']['name']}")
+    files = [(POLICIES / name).read_text() for name in ("limits.yaml", "defaults.yaml")]
+    # The limits that are tried below come last: who sees them sees those of the scale as well.
+    for each in reversed([each for text in files for each in yaml.safe_load_all(text)]):
+        kind = each["kind"].lower()
+        plural = f"{kind[:-1]}ies" if kind.endswith("policy") else f"{kind}s"
+        answer = server.create(f"{ADMISSION}/{plural}", each)
+        assert answer.is_ok, answer.message
+        made.append(f"{ADMISSION}/{plural}/{each['metadata']['name']}")
 
     def hold() -> bool:
         """The limits refuse, and the defaults make a job that they take."""

@@ -18,7 +18,6 @@ while True:
 """
 CALL = """
 import os, socket, time
-deadline = time.monotonic() + 60
 for endpoint in os.environ["PADDLE_PSERVERS_IP_PORT_LIST"].split(","):
     host, port = endpoint.rsplit(":", 1)
     while True:
@@ -26,7 +25,6 @@ for endpoint in os.environ["PADDLE_PSERVERS_IP_PORT_LIST"].split(","):
             socket.create_connection((host, int(port)), timeout=1).close()
             break
         except OSError:
-            assert time.monotonic() < deadline, endpoint
             time.sleep(0.1)
 for name, value in os.environ.items():
     print(f"{name}={value}")

@@ -128,6 +128,7 @@ def a_pod(name: str, spec: Raw) -> Raw:
 def pods(cluster: Cluster) -> Iterator[Lab]:
     with new_namespace(cluster) as name:
         lab = Lab(cluster, name)
+        lab.wait(lambda: lab.get(CORE, "configmaps/kube-root-ca.crt"), "what every namespace has")
         lab.submit(*OTHERS, *(a_pod(name, spec) for name, (spec, _) in PODS.items()))
         for pod, (_, status) in PODS.items():
             lab.patch(CORE, f"pods/{pod}/status", status=status)

@@ -63,15 +63,17 @@ def scene(unattended: Cluster) -> Iterator[Scene]:
         flags = ("--metrics-bind-address=127.0.0.1:0",)
         operator = run_operator(unattended, namespace, *flags)
         lab.submit(
-            paddle_job("active", {"worker": (1, WAITS)}, activeDeadlineSeconds=DEADLINE),
-            paddle_job("starting", {"worker": (1, nowhere())}, startingDeadlineSeconds=DEADLINE),
             paddle_job("brief", {"worker": (1, shell("exit 0"))}),
             paddle_job("ends", {"worker": (1, shell("exit 5"))}),
         )
         lab.wait_completed("brief")
         lab.wait_phase("ends", "Failed")
+        lab.submit(
+            paddle_job("active", {"worker": (1, WAITS)}, activeDeadlineSeconds=DEADLINE),
+            paddle_job("starting", {"worker": (1, nowhere())}, startingDeadlineSeconds=DEADLINE),
+            paddle_job("hit", {"worker": (3, FAILS)}, backoffLimit=2),
+        )
         lab.wait_phase("active", "Running")
-        lab.submit(paddle_job("hit", {"worker": (3, FAILS)}, backoffLimit=2))
         lab.wait(lambda: lab.status("hit").get("restartCount") == 2, "hit backs off")
         lab.wait(lambda: lab.events("hit", "PodFailed"), "the Event")
         lab.wait(lambda: read_totals(operator) >= BEFORE, "all is counted")

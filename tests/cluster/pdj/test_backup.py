@@ -42,10 +42,14 @@ def test_jobs_have_the_phases_that_they_had(module_lab: Lab, tool: Tool, saved: 
 
 
 def test_what_had_ended_trains_no_more(module_lab: Lab, saved: Path) -> None:
-    assert len(module_lab.pods("steady")) == 2, "the operator has had its time"
-    placed = [e for e in module_lab.items(CORE, "events") if e["reason"] == "Scheduled"]
-    names = [event["involvedObject"]["name"] for event in placed]
-    assert names.count("steady-worker-0") == 2
+    module_lab.wait_phase("steady", "Running")  # the operator has had its time
+
+    def placed() -> list[str]:
+        events = module_lab.items(CORE, "events")
+        return [e["involvedObject"]["name"] for e in events if e["reason"] == "Scheduled"]
+
+    module_lab.wait(lambda: placed().count("steady-worker-0") == 2, "it is placed twice")
+    names = placed()
     assert (names.count("well-worker-0"), names.count("badly-worker-0")) == (1, 1)
 
 

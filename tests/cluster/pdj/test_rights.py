@@ -54,7 +54,7 @@ def test_who_may_see_jobs_alone(running: Lab) -> None:
     explained = run_as(running, "boss", "explain", "steady")
     assert "Why: AllPodsRunning" in explained.out
     assert "events is forbidden" in explained.out
-    followed = run_as(running, "boss", "status", "steady", "-w", "--timeout", "1")
+    followed = run_as(running, "boss", "status", "steady", "-w", "--timeout", "5")
     assert followed.code == 124
     assert "pods cannot be read: pods is forbidden" in followed.out
     for words in (["logs", "steady"], ["logs", "steady", "-f"]):

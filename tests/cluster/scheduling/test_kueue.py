@@ -9,7 +9,9 @@ import pytest
 from api.constants import Reason
 from localcluster import Cluster
 from localcluster.commands.manifests import install
+from localcluster.machine import clock
 from tests.conftest import new_namespace
+from tests.live import patience
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import grant_queues, operator_beside
 from tests.live.pdj import assert_explained
@@ -34,6 +36,8 @@ def lab(granted: Cluster) -> Iterator[Lab]:
     ):
         yield Lab(granted, namespace)
         granted.kubectl("delete", "-f", str(CRD))
+        # The API server serves it for a moment longer, and would forget a new one then.
+        assert clock.wait_until(lambda: not granted.client.is_ok(API), patience.SECONDS)
 
 
 def tell(lab: Lab, conditions: dict[str, tuple[str, str]], **status: Any) -> None:

@@ -112,9 +112,7 @@ def test_gang_whose_queue_lets_it_in_late_waits_calmly_and_starts_then(lab, tmp_
     try:
         lab.submit(pod_group("queued", 4), gang_job("queued"))
         say(lab, "queued", "Pending")
-        lab.wait(
-            lambda: "not enqueued" in lab.condition("queued", "Pending").get("message", ""), "so"
-        )
+        lab.wait(lambda: is_held(lab, "queued"), "so")
         version = lab.job("queued")["metadata"]["resourceVersion"]
         clock.sleep(CALM_SECONDS)
         assert lab.job("queued")["metadata"]["resourceVersion"] == version
@@ -122,6 +120,13 @@ def test_gang_whose_queue_lets_it_in_late_waits_calmly_and_starts_then(lab, tmp_
     finally:
         volcano.start_scheduler(lab.cluster, tmp_path)
     lab.wait_completed("queued")
+
+
+def is_held(lab: Lab, job: str) -> bool:
+    """Whether the job says that its gang waits, and counts all of its pods: nothing is to come."""
+    status, told = lab.status(job), lab.condition(job, "Pending").get("message", "")
+    pending = [status.get(role, {}).get("pending") for role in ("ps", "worker")]
+    return pending == [2, 2] and "not enqueued" in told
 
 
 def say(lab: Lab, group: str, phase: str) -> None:

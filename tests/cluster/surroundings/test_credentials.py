@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 import yaml
 
+from localcluster.machine import clock
 from tests.live import patience
 from tests.live.pdj import CHECKOUT, environment
+from tests.live.processes import command_lines
 
 Raw = dict[str, Any]
 EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never"}
@@ -86,11 +88,4 @@ def test_a_login_that_hangs_is_told_and_ends_with_who_asked(tmp_path: Path) -> N
             process.send_signal(signal.SIGTERM)
         for process in asking:
             process.wait(patience.SECONDS)
-    assert not any(str(HANGS).encode() in command for command in commands())
-
-
-def commands() -> Iterator[bytes]:
-    """The command lines of all processes."""
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            yield path.read_bytes()
+    assert clock.wait_until(lambda: str(HANGS) not in command_lines(), patience.SECONDS)

@@ -85,7 +85,7 @@ def lease_name(lab: Lab) -> str:
 
 
 def hold_lease(lab: Lab) -> None:
-    spec = {"holderIdentity": "somebody", "leaseDurationSeconds": 60}
+    spec = {"holderIdentity": "somebody", "leaseDurationSeconds": 3600}
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec}
     lab.submit({**lease, "metadata": {"name": lease_name(lab)}})
 

@@ -8,7 +8,6 @@ takes seconds here.
 import base64
 import http.client
 import json
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,6 +17,7 @@ import pytest
 import yaml
 
 from localcluster.machine import clock
+from localcluster.machine.ports import claim_port
 from localcluster.provision.binaries import ensure_binaries
 from tests.live import patience
 from tests.live.operated import CHECKOUT
@@ -62,7 +62,7 @@ def command(folder: Path, client: int, peer: int) -> list[str]:
 
 @pytest.fixture
 def etcd(tmp_path: Path) -> Iterator[http.client.HTTPConnection]:
-    client, peer = free_ports()
+    (client, one), (peer, other) = claim_port(), claim_port()
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(command(tmp_path, client, peer), stdout=log, stderr=log)
     try:
@@ -76,11 +76,8 @@ def etcd(tmp_path: Path) -> Iterator[http.client.HTTPConnection]:
     finally:
         process.kill()
         process.wait()
-
-
-def free_ports() -> tuple[int, int]:
-    with socket.create_server(("127.0.0.1", 0)) as a, socket.create_server(("127.0.0.1", 0)) as b:
-        return a.getsockname()[1], b.getsockname()[1]
+        one.close()
+        other.close()
 
 
 def answers(etcd: http.client.HTTPConnection) -> bool:

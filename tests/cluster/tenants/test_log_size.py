@@ -15,7 +15,10 @@ def test_a_refusal_of_any_length_is_logged_in_a_few_words(operated: Cluster, lab
     template["spec"]["nodeSelector"] = {"pool": "x" * SELECTOR_CHARACTERS}
     tenant.submit(paddle_job("long", {"worker": (2, template)}))
     lab.wait(lambda: lab.condition("long", "Pending").get("message"), "why there are no pods")
-    log = operated.kubectl("-n", NAMESPACE, "logs", f"deployment/{DEPLOYMENT}").stdout
-    lines = [line for line in log.splitlines() if lab.namespace in line]
-    assert any("create_refused" in line for line in lines)
-    assert sum(map(len, lines)) < MAX_LOG_BYTES
+
+    def lines() -> list[str]:
+        log = operated.kubectl("-n", NAMESPACE, "logs", f"deployment/{DEPLOYMENT}").stdout
+        return [line for line in log.splitlines() if lab.namespace in line]
+
+    lab.wait(lambda: any("create_refused" in line for line in lines()), "it is logged")
+    assert sum(map(len, lines())) < MAX_LOG_BYTES
