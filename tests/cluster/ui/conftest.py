@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize
 
 from localcluster import Cluster
 from localcluster.machine import clock
@@ -49,6 +49,9 @@ def site_lab(operated: Cluster) -> Iterator[Lab]:
     lab.submit(*JOBS)
     lab.wait_phase("resnet50", "Running")
     lab.wait_completed("ctr-wide-deep")
+    lab.wait_phase("yolo-debug", "Failed")
+    lab.wait_phase("ocr-nightly", "Suspended")
+    lab.wait(lambda: lab.condition("llama-sft", "Pending").get("reason") == "Unschedulable", "so")
     lab.wait(lambda: len(lab.status("bert-large").get("failures") or ()) > 1, "two failures")
     yield lab
     operated.client.delete(path)
@@ -129,10 +132,9 @@ def open_job(page: Page, name: str, tab: str = "", namespace: str = NAMESPACE) -
     page.wait_for_selector(".cause")
 
 
-def row(page: Page, name: str) -> str:
-    """The text of a job's line in the list, empty while it has none."""
-    found = page.locator("tbody tr", has=page.locator(f"a:text-is('{name}')"))
-    return found.inner_text() if found.count() else ""
+def row(page: Page, name: str) -> Locator:
+    """A job's line in the list."""
+    return page.locator("tbody tr", has=page.locator(f"a:text-is('{name}')"))
 
 
 @contextmanager
