@@ -194,6 +194,7 @@ class Reason(StrEnum):
     NOT_ALL_SCHEDULED = "NotAllScheduled"
     NOT_ALL_RUNNING = "NotAllRunning"
     WORKERS_SUCCEEDED = "WorkersSucceeded"
+    ENDED_EARLY = "EndedEarly"
     SUSPENDED = "Suspended"
     RESUMED = "Resumed"
     ENDED = "Ended"

@@ -16,6 +16,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from api.constants import ATTEMPT_ENDS, FAILURE_REASONS, TERMINAL_PHASES
+from api.ownership import Key
 from controller.cache.census import take_census, take_namespace_census
 from controller.cache.event_handler import EventHandler
 from controller.cache.reflector import Reflector, Scope
@@ -291,6 +292,7 @@ class Manager:
             settings=base.options.settings,
             decide=decide,
             ports=PortRanges(self._store),
+            read_end=self._read_end,
         )
         return recorder, worker
 
@@ -317,6 +319,10 @@ class Manager:
             queue=WorkQueue(base.clock, QueueMetrics(CollectorRegistry()), READERS - 1),
             nodes=NodeRests(base.clock),
         )
+
+    def _read_end(self, job: Key) -> None:
+        if self._log_reader is not None:
+            self._log_reader.read_end(job)
 
     def _build_gate(self) -> Gate | None:
         base, options = self._base, self._base.options

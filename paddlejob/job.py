@@ -83,8 +83,8 @@ class Job:
 
     @property
     def progress(self) -> Progress | None:
-        """The progress of a running job's training, from the first worker's log, or from the status
-        if the user cannot read logs; None if it is unknown.
+        """The progress of the training, from the first worker's log, or from the status if the job
+        has ended or the user cannot read logs; None if it is unknown.
         """
         with translating():
             training = read_training(self._client.api, self._look().job, self._clock)

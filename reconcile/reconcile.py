@@ -16,7 +16,7 @@ from api.status import JobStatus, diff_status
 from reconcile.attempt.adoption import adopt, take_over
 from reconcile.attempt.back_off import await_back_off
 from reconcile.attempt.catch_up import follow_pods
-from reconcile.attempt.completion import find_completion
+from reconcile.attempt.completion import find_completion, seconds_to_end_read
 from reconcile.attempt.deadlines import await_deadlines, seconds_to_ttl
 from reconcile.attempt.gang_restart import answer_failures
 from reconcile.attempt.in_place import find_exhausted_in_place
@@ -136,7 +136,8 @@ def _decide(observed: Observed, now: datetime, settings: Settings) -> Plan:
     view = build_view(observed, now, settings)
     asked, move = ask(view)
     if move is not None:
-        return _move(view, asked, move)
+        wait = seconds_to_end_read(view) if move.status.phase == Phase.COMPLETED else 0.0
+        return Plan(requeue_after=wait, reads_end=True) if wait else _move(view, asked, move)
     standing = asked.observed.refusals
     moot = frozenset(each.child for each in observed.refusals if each not in standing)
     return replace(_TENDED[_state(asked)](asked), moot=moot)

@@ -44,6 +44,16 @@ REASONS: Final[dict[str, Meaning]] = {
          "所有 worker（弹性作业：足够多的 worker）都已成功，作业也已成功。"),
         ("Nothing is left to do; `kubectl pdj delete` removes it.",
          "无需再做什么；可用 `kubectl pdj delete` 删除。")),
+    Reason.ENDED_EARLY: Meaning(USER, "Completed, Event",
+        ("All workers have exited with 0, but the last step in the log is less than half of the "
+         "total: the program ended before its training was done.",
+         "所有 worker 都以 0 退出，但日志中的最后一步不到总步数的一半：训练没有做完。"),
+        ("See why in the last lines of `kubectl pdj logs`: data that ran out, a limit on steps, an "
+         "error that was caught. If it was meant to stop early, nothing is left to do.",
+         "用 `kubectl pdj logs` 查看最后几行：数据用完、步数有上限，还是捕获了错误。若本就打算"
+         "提前停止，则无需再做什么。"),
+        ("With `--progress`: the log is read once more when the pods have ended.",
+         "使用 `--progress` 时：Pod 结束后会再读取一次日志。")),
     Reason.SUSPENDED: Meaning(USER, "Suspended, Event",
         ("spec.suspend is true: a user or a queue has suspended the job, so it has no pods.",
          "spec.suspend 为 true：作业被用户或队列挂起，没有 Pod。"),

@@ -8,9 +8,9 @@ is used only while its pod still has the same UID. No exception ends the loop.
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from api.constants import LABEL_ATTEMPT, STALLS, Reason, Role
+from api.constants import LABEL_ATTEMPT, STALLS, TERMINAL_PHASES, Reason, Role
 from api.job import pod_name
 from api.objects import Raw, labels_of, uid_of
 from api.ownership import Key, Owner
@@ -45,6 +45,8 @@ SCAN_SECONDS = 2.0
 BACKLOG_SHARE = 0.2
 """The share of the reads for a namespace whose jobs wait for a worker."""
 MAX_TAILS = 16
+_OVER = (*TERMINAL_PHASES, None)
+"""The phases of jobs that have ended or are gone."""
 MAX_JOB_BYTES = 128 << 10
 """The logs of larger jobs are not read: a read unpacks the job, to thirty times its size."""
 FORBIDDEN_SECONDS = 300.0
@@ -57,7 +59,10 @@ LOG_RATE = 1 / 60
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The log of a job's first worker, to be read. `is_stalled`: the job's status says so."""
+    """The log of a job's first worker, to be read. `is_stalled`: the job's status says so.
+
+    `is_end`: the container has ended, so this read is the last one.
+    """
 
     owner: Owner
     log: FollowedLog
@@ -65,6 +70,7 @@ class Target:
     container: str
     policy: StallPolicy | None
     is_stalled: bool
+    is_end: bool
 
 
 @dataclass(slots=True)
@@ -98,6 +104,8 @@ class LogReader:
     """Guards the fields below. Only the thread that took a job from the queue uses its log."""
     _logs: dict[Key, FollowedLog | None] = field(default_factory=dict)
     """The log of each running job; None before the first read."""
+    _ending: set[Key] = field(default_factory=set)
+    """The jobs that wait for the end of their log before they are complete."""
     _reported: set[Key] = field(default_factory=set)
     """The jobs with an Event that says why their log is not read."""
 
@@ -109,13 +117,22 @@ class LogReader:
 
     def update(self) -> None:
         """Update the table of running jobs, and queue those that are new in it."""
-        running = {key for key, each in self.store.facts(PADDLE_JOB) if each.phase in READ_PHASES}
+        phases = {key: each.phase for key, each in self.store.facts(PADDLE_JOB)}
         with self._lock:
+            self._ending = {key for key in self._ending if phases.get(key) not in _OVER}
+            running = {key for key, each in phases.items() if each in READ_PHASES} | self._ending
             begun = running - self._logs.keys()
             self._logs = {key: self._logs.get(key) for key in running}
             self._reported &= running
         for key in begun:
             self.queue.add(key)
+
+    def read_end(self, key: Key) -> None:
+        """Read the end of a job's log soon, as its workers have ended. Any thread can call this."""
+        with self._lock:
+            self._ending.add(key)
+            self._logs.setdefault(key, None)
+        self.queue.add(key)
 
     def run(self) -> None:
         """Read the logs of queued jobs until the stop."""
@@ -132,20 +149,34 @@ class LogReader:
         with self._lock:
             if key not in self._logs:
                 return None
+            is_end = key in self._ending
         if (rest := self._paused_until - self.clock.monotonic()) > 0:
             return rest
         if self.is_backlogged(key.namespace) and not self.backlog_pace(key.namespace).try_take():
             return SCAN_SECONDS
+        seconds = PERIOD_SECONDS
         try:
-            target = self._find(key)
-            return PERIOD_SECONDS if target is None else self._visit(target)
+            target = self._find(key, is_end)
+            seconds = PERIOD_SECONDS if target is None else self._visit(target)
         except Exception:
             if self.complaints.try_take():
                 self.log.exception("log_reader_raised", job="/".join(key))
-            return PERIOD_SECONDS
+        if is_end and seconds:  # else fewer lines are to be read
+            self._note_end(key)
+        return seconds
 
-    def _find(self, key: Key) -> Target | None:
-        """The log to read; None if the first worker does not run or the job is too large."""
+    def _note_end(self, key: Key) -> None:
+        """Let the job complete: the end of its log was read, or could not be read."""
+        with self._lock:
+            self._ending.discard(key)
+        if (entry := self.store.entry(PADDLE_JOB, key)) is not None:
+            self.memory.note_end_read(key, entry.uid)
+            self.add(key)
+
+    def _find(self, key: Key, is_end: bool) -> Target | None:
+        """The log to read; None if the job is too large, or its first worker does not run. For the
+        end of the log, the worker must have ended.
+        """
         entry = self.store.entry(PADDLE_JOB, key)
         if entry is None or entry.is_deleting:
             return None
@@ -160,15 +191,17 @@ class LogReader:
         worker = spec.get(Role.WORKER) or {}
         container = trainer_name((worker.get("template") or {}).get("spec") or {})
         pod = self._pod(owner, attempt, first_worker(key).name)
-        if pod is None or "running" not in (container_status(pod, container).get("state") or {}):
+        state = "terminated" if is_end else "running"
+        if pod is None or state not in (container_status(pod, container).get("state") or {}):
             return None
         return Target(
             owner=owner,
             log=self._follow(key, uid_of(pod), attempt, status),
             node=pod["spec"].get("nodeName", ""),
             container=container,
-            policy=parse_stall_policy(spec.get("stallPolicy")),
+            policy=None if is_end else parse_stall_policy(spec.get("stallPolicy")),
             is_stalled=entry.facts is not None and entry.facts.waits_for in STALLS,
+            is_end=is_end,
         )
 
     def _pod(self, owner: Owner, attempt: int, name: str) -> Raw | None:
@@ -191,7 +224,8 @@ class LogReader:
     def _visit(self, target: Target) -> float:
         """Read a pod's log, unless reads of its node pause; returns the seconds until the next."""
         followed, policy = target.log, target.policy
-        if followed.next_tail is not None and self._read_tail(target, followed.next_tail):
+        is_tail = followed.next_tail is not None and not target.is_end
+        if is_tail and self._read_tail(target, followed.next_tail or 0):
             return 0.0
         if rest := self.nodes.seconds(target.node):
             followed.fail()
@@ -211,7 +245,7 @@ class LogReader:
             followed.fail()
             return self._note_failure(target.owner, target.node, error)
         self.nodes.note(target.node, True)
-        reading = followed.take(log, at, now, self._broken_at)
+        reading = replace(followed.take(log, at, now, self._broken_at), is_final=target.is_end)
         stall = find_stall(policy, reading, now) if policy else None
         if stall is Reason.NO_OUTPUT and not reading.tails:
             followed.next_tail = 0

@@ -87,6 +87,8 @@ class Worker:
     settings: Settings
     decide: Decide
     ports: PortRanges
+    read_end: Callable[[Key], None] = lambda _: None
+    """Has the end of a job's log read soon."""
     large: LargePasses = field(default_factory=LargePasses)
 
     def run(self) -> None:
@@ -144,6 +146,8 @@ class Worker:
             result = self.applier.apply(owner, family, plan)
             result.seconds = self.clock.monotonic() - decided
             lesson = self.memory.learn(key, owner.uid, plan, result)
+            if plan.reads_end:
+                self.read_end(key)
             if lesson.is_reported:
                 plan = self._decide(key, family, is_report=True)
                 self.applier.report(owner, family, plan, result)

@@ -24,6 +24,8 @@ class Training:
     first_silent: FirstSilent = None
     is_reported: bool = False
     """Whether the progress is from the job's status, which can be minutes old."""
+    has_ended: bool = False
+    """Whether the job has ended, so this was its last progress."""
 
     @property
     def silent_seconds(self) -> float:

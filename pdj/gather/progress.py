@@ -53,18 +53,22 @@ read from worker 0 span more time, their span is the limit.
 def read_training(
     client: Client, job: PaddleJob, clock: Clock, with_others: bool = True
 ) -> Training | None:
-    """The progress in worker 0's log, or else in the status; None if the job does not run."""
+    """The progress in worker 0's log, or else in the status, which also has that of a job that has
+    ended; None if the job does not run.
+    """
+    known, is_known = job.status.progress, 0 < job.status.progress.attempt == job.status.attempt
+    if job.status.is_terminal and is_known:
+        return Training(clock.now(), _of_status(known), is_reported=True, has_ended=True)
     if job.status.phase not in READ_PHASES or Role.WORKER not in job.spec.roles:
         return None
-    known = job.status.progress
     try:
         lines = _read_lines(client, job, 0, MAX_LINES, 1)
     except ApiError as error:
-        if isinstance(error, Forbidden) and 0 < known.attempt == job.status.attempt:
+        if isinstance(error, Forbidden) and is_known:
             return Training(clock.now(), _of_status(known), is_reported=True)
         return Training(clock.now(), problem=error.message)
-    total = known.total_steps if known.attempt == job.status.attempt else None
-    training = Training(clock.now(), ProgressReader(total).read(lines))
+    reader = ProgressReader(known.total_steps if is_known else None)
+    training = Training(clock.now(), reader.read(lines))
     if with_others and training.silent_seconds > SILENT_SECONDS:
         training = replace(training, first_silent=_first_silent(client, job, lines))
     return training

@@ -52,7 +52,10 @@ def _describe(training: "Training", words: dict[str, str]) -> Iterator[str]:
     if progress.checkpoint:
         age = _age(progress.checkpoint.time, training.read_at, words["ago"])
         yield words["checkpoint"].format(f"{progress.checkpoint.step:,}") + age
-    yield from _describe_silence(training, words)
+    if training.has_ended:
+        yield words["last"].format(f"{progress.last_output_time:%Y-%m-%d %H:%M:%S}Z")
+    else:
+        yield from _describe_silence(training, words)
 
 
 def _describe_silence(training: "Training", words: dict[str, str]) -> Iterator[str]:

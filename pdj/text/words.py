@@ -37,6 +37,7 @@ PROGRESS: Final[dict[str, Words]] = {
     "same": ("this step for {}", "停在此步已 {}"),
     "quiet": ("a pause until {} was announced", "已声明停顿到 {}"),
     "output": ("last output {} ago", "最后输出于 {} 前"),
+    "last": ("last output {}", "最后输出于 {}"),
     "ahead": (
         "last output {} in the future: the node's clock is ahead",
         "最后输出的时间比现在晚 {}：节点的时钟快了",

@@ -1,17 +1,25 @@
 """Decides when a job is complete: all workers have succeeded, or enough workers of an elastic job.
 
-Servers do not count, because they never exit by themselves.
+Servers do not count, because they never exit by themselves. Where logs are read, the end of the
+first worker's is read first, so that the job can say how far its training was.
 """
 
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from api.constants import Reason, Role
+from api.job import pod_name
 from reconcile.failure.incident import Incident
 from reconcile.model.hold import count
 from reconcile.model.move import Move, complete_job
 from reconcile.model.pods import PodState, PodView
+from reconcile.model.training import MAX_STEP
 from reconcile.model.view import View
 
+READ_END_SECONDS = 20.0
+"""The longest wait for the end of the log, if many jobs end at once or a node does not answer."""
+SAME_END_SECONDS = 10.0
+"""Workers that end this close to each other count as ending together: they save files, too."""
 JOIN_SECONDS = 60.0
 """A launcher that has run for this long has had time to import Paddle and to meet its peers."""
 
@@ -23,7 +31,7 @@ def find_completion(view: View) -> Move | None:
     worker = view.job.spec.roles.get(Role.WORKER)
     if worker is None or len(view.completed[Role.WORKER]) < worker.replicas:
         return None
-    return complete_job(view, f"{count(worker.replicas, 'worker')} ended well")
+    return _complete(view, worker.replicas)
 
 
 def _end_elastic(view: View) -> Move | None:
@@ -40,7 +48,55 @@ def _end_elastic(view: View) -> Move | None:
     number = len(done) + len(_ended_and_gone(view))
     if number < view.job.spec.roles[Role.WORKER].least:
         return None
-    return complete_job(view, f"{count(number, 'worker')} ended well")
+    return _complete(view, number)
+
+
+def seconds_to_end_read(view: View) -> float:
+    """Seconds for which a complete job waits until the end of its log is read; 0 if that is done
+    or cannot be.
+    """
+    pod = view.pods.get(pod_name(view.job.name, Role.WORKER, 0))
+    can_read = pod is not None and pod.state is PodState.SUCCEEDED and not pod.is_deleting
+    is_read = view.training is not None and view.training.is_final
+    if not view.settings.progress or not can_read or is_read:
+        return 0.0
+    return max(0.0, READ_END_SECONDS - view.observed.end_asked_seconds)
+
+
+def _complete(view: View, number: int) -> Move:
+    """The move that completes the job; with a Warning if its training is far from done."""
+    step, total, unit = _last_step(view)
+    where = "" if step is None else f", at {unit} {step:,}"
+    where += f" of {total:,}" if where and total else ""
+    reason = Reason.WORKERS_SUCCEEDED
+    if step is not None and total and 2 * step < total:
+        reason = Reason.ENDED_EARLY
+    return complete_job(view, f"{count(number, 'worker')} ended well{where}{_left(view)}", reason)
+
+
+def _last_step(view: View) -> tuple[int | None, int | None, str]:
+    """The last step and the number of steps, else of epochs; None if the log's end was not read."""
+    if view.training is None or not view.training.is_final:
+        return None, None, ""
+    read = view.training.progress
+    if read.total is None and read.epochs is not None:
+        return read.epoch, read.epochs, "epoch"
+    return (read.step, read.total, "step") if (read.step or 0) <= MAX_STEP else (None, None, "")
+
+
+def _left(view: View) -> str:
+    """Which workers ended clearly before the others; empty if none did, or that is unknown."""
+    ends = sorted(
+        (p.end.finished_at, p.name) for p in _succeeded(view) if p.end and p.end.finished_at
+    )
+    gaps = [(b[0] - a[0]).total_seconds() for a, b in pairwise(ends)]
+    if max(gaps, default=0.0) < SAME_END_SECONDS:
+        return ""
+    first = gaps.index(max(gaps)) + 1
+    names = [name.removeprefix(f"{view.job.name}-") for _, name in ends]
+    left = names[0] if first == 1 else count(first, "worker")
+    others = names[-1] if len(names) - first == 1 else "the others"
+    return f"; {left} ended {max(gaps):.0f}s before {others}"
 
 
 def find_untrained(view: View) -> Incident | None:

@@ -47,9 +47,9 @@ def end_conditions(status: JobStatus, now: datetime, *types: Condition) -> JobSt
     return status
 
 
-def complete_job(view: View, message: str) -> Move:
+def complete_job(view: View, message: str, reason: Reason = Reason.WORKERS_SUCCEEDED) -> Move:
     """The move that completes the job."""
-    return _end_job(view, view.job.status, Phase.COMPLETED, Reason.WORKERS_SUCCEEDED, message)
+    return _end_job(view, view.job.status, Phase.COMPLETED, reason, message)
 
 
 def fail_job(view: View, reason: Reason, message: str, status: JobStatus | None = None) -> Move:
@@ -89,6 +89,7 @@ def _end_job(view: View, status: JobStatus, phase: Phase, reason: Reason, messag
     status = set_condition(status, Condition.FINISHED, True, how, "", view.now)
     ended_at = format_time(view.now)
     status = replace(status, phase=phase, completion_time=ended_at, lost_since="", lost_reason="")
-    event = EmitEvent("Warning" if failed else "Normal", reason, message)
+    is_well = reason is Reason.WORKERS_SUCCEEDED
+    event = EmitEvent("Normal" if is_well else "Warning", reason, message)
     outcome = Outcome(phase.lower(), view.job.spec.mode, reason, view.age_seconds)
     return Move(status, (event,), (outcome,))

@@ -155,6 +155,7 @@ class Plan:
     `moot` names children whose refusals no longer matter. `assumed` are refusals that another job
     has met. `is_paused`: creates pause, and refusals in that time do not lengthen the pause.
     `keep_log` is carried out after the status is written, before the next pass deletes the pod.
+    `reads_end`: the pass waits until the end of the first worker's log is read.
     """
 
     deletes: tuple[Delete, ...] = ()
@@ -170,6 +171,7 @@ class Plan:
     assumed: tuple[Refusal, ...] = ()
     is_paused: bool = False
     keep_log: KeepLog | None = None
+    reads_end: bool = False
 
     @property
     def given_host_ports(self) -> tuple[int, ...]:
@@ -208,7 +210,8 @@ class Observed:
     `unseen_pods` are pods that another operator created. They are read from the API server as long
     as the job has that operator's status.
     `training` is what the first worker's log says; None without --progress, and until the log of
-    this worker's pod was read.
+    this worker's pod was read. `end_asked_seconds` is for how long passes have waited for the end
+    of this log, infinite once it was read or could not be read.
     """
 
     job: Raw
@@ -238,6 +241,7 @@ class Observed:
     namespace_host_ports: int = 0
     unseen_pods: tuple[Raw, ...] = ()
     training: Reading | None = None
+    end_asked_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

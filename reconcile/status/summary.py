@@ -46,7 +46,7 @@ def summarize(view: View) -> JobStatus:
     else:
         phase = _decide_phase(view)
         status = _with_conditions(view, changed(status, phase=phase), hold)
-        status = note_progress(view, status)
+    status = note_progress(view, status)
     return status.with_headline(next(telling_conditions(status), None))
 
 

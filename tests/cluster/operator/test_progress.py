@@ -89,3 +89,21 @@ def test_a_loss_that_is_not_finite_is_told_once_and_ends_the_job_that_asks_for_i
     assert (lab.events("lost", reason), lab.status("lost")["phase"]) == ([told], "Running")
     assert_explained(lab, "heals", Reason.LOSS_FINITE)
     assert len(lab.events("heals", reason)) == 1
+
+
+def test_a_job_that_ends_says_how_far_it_was(lab: Lab) -> None:
+    early = "for i in 1 2 3 4 5 6 7 8 9 10; do echo step $i/100 loss: 0.$i; done"
+    late = f"{early}; sleep 15"
+    lab.submit(paddle_job("early", {"worker": (1, shell(early))}, cleanPodPolicy="Always"))
+    lab.submit(paddle_job("apart", {"worker": (2, shell(f"[ $PADDLE_TRAINER_ID = 1 ] || {late}"))}))
+    status = lab.wait_phase("early", "Completed")
+    told = "1 worker ended well, at step 10 of 100"
+    assert (status["reason"], status["message"]) == (Reason.ENDED_EARLY, told)
+    assert (status["progress"]["step"], status["progress"]["percent"]) == (10, 10)
+    assert lab.events("early", Reason.ENDED_EARLY) == [told]
+    assert_explained(lab, "early", Reason.ENDED_EARLY)
+    assert "step 10/100 (10 %)  loss 0.1  last output 20" in Tool(lab).ok("status", "early")
+    status = lab.wait_phase("apart", "Completed")
+    assert "worker-1 ended 1" in status["message"], status["message"]
+    assert "s before worker-0" in status["message"]
+    assert (status["progress"]["step"], status["reason"]) == (10, Reason.ENDED_EARLY)

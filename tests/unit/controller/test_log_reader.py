@@ -297,12 +297,78 @@ def test_what_was_read_of_a_former_pod_is_no_fact_and_of_none_is_forgotten(clust
     assert cluster.reading(key) is None
 
 
-@pytest.mark.parametrize("phase", ["Pending", "Restarting", "Suspended", "Completing", "Completed"])
+@pytest.mark.parametrize("phase", ["Pending", "Restarting", "Suspended", "Completed"])
 def test_only_running_jobs_are_read(cluster, phase):
     key = cluster.add("train")
     job = cluster.store.get(PADDLE_JOB, key)
     put(cluster.store, PADDLE_JOB, job | {"status": {"phase": phase, "attempt": 1}})
     assert cluster.run(60) == []
+
+
+def ended(cluster: Cluster, **spec: Any) -> Key:
+    """A job whose worker has ended; its pass asks for the end of the log."""
+    key = cluster.add("train", **spec)
+    put(cluster.store, POD, a_pod(cluster.store.get(PADDLE_JOB, key)).bound().ended(0).build())
+    cluster.reader.read_end(key)
+    return key
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Running", "Completing"])
+def test_the_end_of_a_log_is_read_once_at_once(cluster, phase):
+    key = ended(cluster)
+    job = cluster.store.get(PADDLE_JOB, key)
+    put(cluster.store, PADDLE_JOB, job | {"status": {"phase": phase, "attempt": 1}})
+    assert cluster.run(5 * PERIOD_SECONDS) == ["train"]
+    assert cluster.asked[0][0] < 1
+    assert (cluster.reading(key).progress.step, cluster.reading(key).is_final) == (1, True)
+    assert cluster.told[-1] == key
+    assert cluster.memory.facts(key, "uid-train").end_asked_seconds == math.inf
+
+
+def test_a_log_that_is_followed_is_read_to_its_end(cluster):
+    key = cluster.add("train")
+    cluster.run(1)
+    assert not cluster.reading(key).is_final
+    cluster.logs["train"] = LINE % (1, 1) + LINE % (2, 2)
+    pod: Any = cluster.store.get(POD, Key("ns", "train-worker-0"))
+    state = {"terminated": {"exitCode": 0}}
+    status = {"phase": "Succeeded", "containerStatuses": [{"name": "paddle", "state": state}]}
+    put(cluster.store, POD, pod | {"status": pod["status"] | status})
+    cluster.reader.read_end(key)
+    assert cluster.run(1) == ["train"]
+    reading = cluster.reading(key)
+    assert (reading.progress.first_step, reading.progress.step, reading.is_final) == (1, 2, True)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Forbidden("no"), Transient("no answer"), NotFound("no"), RuntimeError("ours")],
+    ids=repr,
+)
+def test_an_end_that_cannot_be_read_is_not_waited_for(cluster, error):
+    cluster.logs["train"] = error
+    key = ended(cluster)
+    assert cluster.run(2 * PERIOD_SECONDS) == ["train"]
+    assert cluster.told == [key]
+    assert cluster.reading(key) is None
+    assert cluster.memory.facts(key, "uid-train").end_asked_seconds == math.inf
+
+
+def test_nothing_is_read_for_a_job_that_has_ended_meanwhile_or_is_too_large(cluster):
+    key = ended(cluster, metadata={"annotations": {"big": 140_000 * "x"}})
+    assert cluster.run(60) == []
+    assert cluster.told == [key]
+    cluster.reader.read_end(key)
+    job = cluster.store.get(PADDLE_JOB, key)
+    put(cluster.store, PADDLE_JOB, job | {"status": {"phase": "Completed", "attempt": 1}})
+    assert cluster.run(60) == []
+
+
+def test_the_ends_of_a_namespaces_jobs_do_not_delay_anothers(cluster):
+    for number in range(100):
+        cluster.reader.read_end(cluster.add(f"job-{number}", "big"))
+    cluster.add("small", "small")
+    assert "small" in cluster.run(2)
 
 
 def test_the_trainer_is_read_wherever_it_stands(cluster):
