@@ -4,13 +4,20 @@ The progress comes from a program's log, so it has only numbers, short names and
 unknown value is None or empty, and left out of the JSON.
 """
 
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
+from itertools import takewhile
+from typing import NamedTuple
 
-from api.objects import Raw, dump_fields, parse_fields
+from api.objects import Raw, dump_fields, format_time, moment_of, parse_fields
 from api.schema_types import (
     a_count,
     a_long,
+    a_string,
     an_enum,
     an_integer,
     an_object,
@@ -29,6 +36,9 @@ FIRST_STEP_FACTOR = 4
 MAX_METRICS = 8
 MAX_METRIC_NAME = 40
 MAX_PATH = 256
+MAX_STEP = 10**15
+"""Larger numbers are no steps; with one beyond 2**63, the API server would refuse the status."""
+MAX_POINTS = 60
 RESUME_VARIABLE = "PDC_INIT_STEP"
 """PaddleFormers' trainer resumes from the checkpoint of the step in this variable."""
 
@@ -91,6 +101,17 @@ class SavedCheckpoint:
     time: str = time_field("When the log reported it.")
 
 
+class Point(NamedTuple):
+    """A point of the curve: the loss after this step, and when that was."""
+
+    step: int
+    time: datetime
+    loss: float
+
+    def __str__(self) -> str:
+        return f"{self.step} {format_time(self.time)} {self.loss:.6g}"
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingProgress:
     """The progress of the training. Times are those of the log's lines, by the node's clock.
@@ -121,6 +142,52 @@ class TrainingProgress:
     silent_seconds: int = count_field("Seconds without a new line, as of this status.")
     stepless_seconds: int = count_field("Seconds without a new step, as of this status.")
     quiet_until: str = time_field("The end of the pause that the program has announced.")
+    history: tuple[str, ...] = list_field(
+        "The curve of the attempt: step, time and loss.", a_string("A point.", 64), MAX_POINTS + 4
+    )
+
+    def curve_of(self, attempt: int) -> list[Point]:
+        """The points of this attempt, as far as the operator has seen it."""
+        return list(parse_history(self.history)) if 0 < self.attempt == attempt else []
+
+    @property
+    def point(self) -> Point | None:
+        """The point of the last step; None if the step or its loss is unknown, or no number."""
+        losses = [each.value for each in self.metrics if each.name.lower() == "loss"]
+        with suppress(IndexError, ValueError):
+            text = f"{self.step} {self.last_step_time} {float(losses[0]) + 0.0:.6g}"
+            return next(parse_history([text]), None)
+        return None
+
+
+def parse_history(texts: Iterable[object]) -> Iterator[Point]:
+    """The points of a history, in order of time. Drops whatever is not as `Point` writes it."""
+    last = None
+    for text in texts:
+        with suppress(ValueError, OverflowError):
+            step, time, number = str(text).split(" ")
+            when, loss = moment_of(time), float(number)
+            if when is None or not math.isfinite(loss) or not 0 <= int(step) <= MAX_STEP:
+                continue
+            point = Point(int(step), when, loss)
+            if str(point) == text and (last is None or last.time <= when):
+                last = point
+                yield point
+
+
+def add_point(texts: Iterable[object], new: Point) -> list[Point]:
+    """The points of a history, and a new one. Points after its time are of a wrong clock, and go.
+
+    The last one gives way if it is closer to the one before than a sixtieth of the whole time, and
+    of 60 points every second one stays: so they are spread over the attempt, however long it takes.
+    """
+    points = [*takewhile(lambda each: each.time <= new.time, parse_history(texts))]
+    if points and points[-1][:2] == new[:2]:
+        return points
+    if len(points) > 1:
+        last, whole = points[-1].time - points[-2].time, new.time - points[0].time
+        points = points[:-1] if last < whole / MAX_POINTS else points
+    return [*(points if len(points) < MAX_POINTS else points[::2]), new]
 
 
 def training_schema() -> Raw:
@@ -173,6 +240,7 @@ def parse_progress(raw: Raw) -> TrainingProgress:
         raw,
         metrics=tuple(parse_fields(Metric, each) for each in raw.get("metrics") or ()),
         checkpoint=parse_fields(SavedCheckpoint, raw.get("checkpoint") or {}),
+        history=tuple(raw["history"]) if isinstance(raw.get("history"), list) else (),
     )
 
 
@@ -180,7 +248,8 @@ def dump_progress(progress: TrainingProgress) -> Raw:
     """The JSON of `status.progress`, without unknown values."""
     metrics = [dump_fields(each) for each in progress.metrics]
     checkpoint = _known(dump_fields(progress.checkpoint))
-    return _known(dump_fields(progress) | {"metrics": metrics, "checkpoint": checkpoint})
+    lists = {"metrics": metrics, "history": list(progress.history)}
+    return _known(dump_fields(progress) | lists | {"checkpoint": checkpoint})
 
 
 def _known(raw: Raw) -> Raw:

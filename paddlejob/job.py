@@ -19,7 +19,7 @@ from kube.errors import NotFound
 from paddlejob.build import check
 from paddlejob.connection import Connection
 from paddlejob.errors import ImageFailed, JobFailed, NotInTime, PaddleJobError, translating
-from paddlejob.picture import draw, headline
+from paddlejob.picture import History, draw, headline
 from pdj.act import change
 from pdj.act.follow import read_log
 from pdj.act.submit import replace_job
@@ -90,6 +90,15 @@ class Job:
             training = read_training(self._client.api, self._look().job, self._clock)
         progress = training.progress if training and not training.problem else None
         return progress if progress and progress.last_output_time else None
+
+    @property
+    def history(self) -> History:
+        """The curve of the loss in the latest attempt, as the status has it: at most 60 points with
+        step, time and loss. A notebook shows it as a picture.
+        """
+        with translating():
+            status = self._look().job.status
+        return History(status.progress.curve_of(status.attempt))
 
     def explain(self, lang: str = "en") -> str:
         """Why the job is in its state and who has to act, in English ("en") or Chinese ("zh")."""

@@ -3,14 +3,24 @@
 from html import escape
 
 from api.objects import Raw
+from api.training import Point
 from pdj.facts.picture import JobPicture, headline_of
 from pdj.facts.training import Training
 from pdj.gather.pods import read_pods
+from pdj.text.curve import draw_curve, to_svg
 from pdj.text.progress import describe_training
 
 COLUMNS = ("pod", "state", "node", "attempt", "restarts")
 COLOURS = {"Completed": "#1a7f37", "Running": "#1a7f37", "Failed": "#cf222e"}
 MAX_PODS = 100
+
+
+class History(list[Point]):
+    """The points of a curve."""
+
+    def _repr_html_(self) -> str | None:
+        curve = draw_curve(self)
+        return f'<div style="max-width:480px">{to_svg(curve)}</div>' if curve else None
 
 
 def draw(picture: JobPicture, training: Training | None) -> str:

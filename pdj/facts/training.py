@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from api.training import Point
 from reconcile.model.stall import FirstSilent
 from reconcile.words.progress import Progress
 
@@ -24,6 +25,8 @@ class Training:
     first_silent: FirstSilent = None
     is_reported: bool = False
     """Whether the progress is from the job's status, which can be minutes old."""
+    points: tuple[Point, ...] = ()
+    """The curve of the attempt's loss, as far as it is known."""
     has_ended: bool = False
     """Whether the job has ended, so this was its last progress."""
 

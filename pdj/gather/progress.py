@@ -14,7 +14,7 @@ from api.constants import Role
 from api.job import PaddleJob, pod_name
 from api.objects import Raw, parse_time
 from api.trainer import trainer_name
-from api.training import TrainingProgress
+from api.training import TrainingProgress, add_point
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError, Forbidden
@@ -27,7 +27,7 @@ from pdj.gather.facts import gather
 from pdj.gather.jobs import Handle
 from pdj.gather.paths import log_path
 from reconcile.model.stall import FirstSilent, first_silent
-from reconcile.model.training import READ_PHASES
+from reconcile.model.training import READ_PHASES, Reading, read_progress
 from reconcile.words.progress import (
     MAX_LINES,
     Checkpoint,
@@ -57,18 +57,20 @@ def read_training(
     ended; None if the job does not run.
     """
     known, is_known = job.status.progress, 0 < job.status.progress.attempt == job.status.attempt
+    points = tuple(known.curve_of(job.status.attempt))
+    reported = Training(clock.now(), _of_status(known), points=points, is_reported=True)
     if job.status.is_terminal and is_known:
-        return Training(clock.now(), _of_status(known), is_reported=True, has_ended=True)
+        return replace(reported, has_ended=True)
     if job.status.phase not in READ_PHASES or Role.WORKER not in job.spec.roles:
         return None
     try:
         lines = _read_lines(client, job, 0, MAX_LINES, 1)
     except ApiError as error:
         if isinstance(error, Forbidden) and is_known:
-            return Training(clock.now(), _of_status(known), is_reported=True)
+            return reported
         return Training(clock.now(), problem=error.message)
     reader = ProgressReader(known.total_steps if is_known else None)
-    training = Training(clock.now(), reader.read(lines))
+    training = Training(clock.now(), reader.read(lines), points=points)
     if with_others and training.silent_seconds > SILENT_SECONDS:
         training = replace(training, first_silent=_first_silent(client, job, lines))
     return training
@@ -106,11 +108,21 @@ class TrainingReader:
         if key == self._key and self._clock.monotonic() < self._read_at + period:
             return last
         training = read_training(self._client, job, self._clock)
-        if training and last and key == self._key and not training.progress.checkpoint:
-            seen = last.progress.checkpoint
-            training = replace(training, progress=training.progress._replace(checkpoint=seen))
+        if training:
+            training = _with_seen(training, last if key == self._key else None)
         self._key, self._read_at, self._last = key, self._clock.monotonic(), training
         return training
+
+
+def _with_seen(training: Training, last: Training | None) -> Training:
+    """The training with what was seen of the attempt before: its checkpoint and its losses."""
+    progress, points = training.progress, last.points if last else training.points
+    if last and not progress.checkpoint:
+        progress = progress._replace(checkpoint=last.progress.checkpoint)
+    point = read_progress(TrainingProgress(), Reading(progress, 0)).point
+    if point and not training.is_reported and (not points or points[-1].time <= point.time):
+        points = tuple(add_point(map(str, points), point))
+    return replace(training, progress=progress, points=points)
 
 
 def with_training(handle: Handle, pictures: Iterable[JobPicture]) -> Iterator[Facts]:

@@ -9,6 +9,7 @@ from api.objects import parse_time
 from api.signals import signal_name
 from api.status import Failure, JobCondition, JobStatus, RoleStatus
 from pdj.gather.pods import Pod, read_pods
+from pdj.text.curve import describe_curve
 from pdj.text.progress import describe_training, wrap
 from pdj.text.tables import age, bar, table
 from pdj.text.terminal import BY_PHASE, Paint, plain, shorten
@@ -39,7 +40,8 @@ def draw_job(facts: "Facts", paint: Paint, now: datetime, columns: int) -> list[
     elif not job.status.phase:
         lines.append("│  no operator has handled it yet")
     if training is not None:
-        words = wrap(describe_training(training), columns - len("│  "))
+        curve = describe_curve(training.points)
+        words = wrap(describe_training(training), columns - len("│  ")) + [curve] * bool(curve)
         lines += [shorten(f"│  {line}", columns) for line in words]
     loss = facts.not_finite if Reason.LOSS_NOT_FINITE not in facts.reasons else ""
     for reason, said in ((Reason.TRAINED_ALONE, facts.alone), (Reason.LOSS_NOT_FINITE, loss)):

@@ -1,6 +1,5 @@
 """Gathers everything that the page shows of one job."""
 
-import math
 from typing import Any
 
 from api.catalogue.meaning import say
@@ -12,6 +11,7 @@ from pdj.facts.training import Training
 from pdj.gather.pods import Pod, read_pod
 from pdj.judge.judge import judge
 from pdj.judge.story import Story
+from pdj.text.curve import draw_curve
 from pdj.text.explain import describe_finding
 from pdj.text.progress import describe_training
 from pdj.text.rows import row_of, seconds
@@ -55,22 +55,12 @@ def _workers(job: PaddleJob) -> int:
 
 
 def _training(training: Training, language: str) -> dict[str, Any]:
+    saved = training.progress.checkpoint
     return {
         "parts": describe_training(training, language),
         "percent": training.progress.percent,
-        "step": training.progress.step,
-        "loss": _loss(training),
+        "curve": draw_curve(training.points, saved.step if saved else None),
     }
-
-
-def _loss(training: Training) -> float | None:
-    """The loss, if it is a number: a status can contain anything."""
-    metrics = {name.lower(): number for name, number in training.progress.metrics}
-    try:
-        loss = float(metrics["loss"])
-    except (KeyError, ValueError):
-        return None
-    return loss if math.isfinite(loss) else None
 
 
 def _failures(job: PaddleJob) -> list[dict[str, Any]]:

@@ -9,11 +9,11 @@ from itertools import pairwise
 
 from api.constants import Reason, Role
 from api.job import pod_name
+from api.training import MAX_STEP
 from reconcile.failure.incident import Incident
 from reconcile.model.hold import count
 from reconcile.model.move import Move, complete_job
 from reconcile.model.pods import PodState, PodView
-from reconcile.model.training import MAX_STEP
 from reconcile.model.view import View
 
 READ_END_SECONDS = 20.0

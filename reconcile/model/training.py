@@ -5,13 +5,11 @@ from datetime import datetime, timedelta
 
 from api.constants import Phase
 from api.objects import format_time
-from api.training import Metric, SavedCheckpoint, TrainingProgress
+from api.training import MAX_STEP, Metric, SavedCheckpoint, TrainingProgress
 from reconcile.words.progress import Progress
 
 READ_PHASES = frozenset({Phase.RUNNING, Phase.SCALING, Phase.COMPLETING})
 """The phases in which logs are read."""
-MAX_STEP = 10**15
-"""Larger numbers are no steps; with one beyond 2**63, the API server would refuse the status."""
 Tail = tuple[str, datetime | None, str]
 """A pod's name, the time of its last line, and that line."""
 
@@ -57,6 +55,7 @@ def read_progress(old: TrainingProgress, reading: Reading) -> TrainingProgress:
         silent_seconds=int(reading.silent_seconds),
         stepless_seconds=int(reading.stepless_seconds),
         quiet_until=format_time(read.quiet_until),
+        history=known.history,
     )
 
 

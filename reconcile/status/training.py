@@ -11,7 +11,7 @@ from datetime import datetime
 
 from api.objects import parse_time
 from api.status import JobStatus
-from api.training import TrainingProgress
+from api.training import TrainingProgress, add_point
 from reconcile.model.training import READ_PHASES, read_progress
 from reconcile.model.view import View
 
@@ -34,7 +34,14 @@ def note_progress(view: View, status: JobStatus) -> JobStatus:
         or abs(_quiet_seconds(new, view.now) - _quiet_seconds(old, view.now)) >= QUIET_SECONDS
         or old.silent_seconds - new.silent_seconds >= WRITE_SECONDS  # the log grows again
     )
-    return replace(status, progress=new) if is_due else status
+    return replace(status, progress=_with_point(new)) if is_due else status
+
+
+def _with_point(progress: TrainingProgress) -> TrainingProgress:
+    """The progress, with its last step in its history."""
+    if (point := progress.point) is None:
+        return progress
+    return replace(progress, history=tuple(map(str, add_point(progress.history, point))))
 
 
 def _news(status: JobStatus) -> list[tuple[str, bool, str]]:

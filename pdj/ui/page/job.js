@@ -6,7 +6,7 @@ import { age, moment, pill } from './format.js';
 import { language, t } from './i18n.js';
 import { LogView } from './logs.js';
 import { Feed, getJson, getText } from './net.js';
-import { drawTraining, Losses } from './progress.js';
+import { drawTraining } from './progress.js';
 import { drawTimeline } from './timeline.js';
 
 const SAID_MS = 6000;
@@ -21,7 +21,6 @@ export class JobView {
     this.hash = `#/jobs/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
     this.job = null;
     this.rights = {};
-    this.losses = new Losses();
     this.logs = null;
     this.tab = '';
     document.title = `${name} · PaddleJobs`;
@@ -140,8 +139,7 @@ export class JobView {
   draw() {
     this.drawHead();
     this.drawWhy();
-    if (this.job.training) this.losses.add(this.job.training, `${this.job.row.uid} ${this.job.attempt}`);
-    drawTraining(this.training, this.job.training, this.losses);
+    drawTraining(this.training, this.job.training);
     this.drawPicture();
     this.drawPanel();
   }

@@ -308,7 +308,8 @@ def test_only_running_jobs_are_read(cluster, phase):
 def ended(cluster: Cluster, **spec: Any) -> Key:
     """A job whose worker has ended; its pass asks for the end of the log."""
     key = cluster.add("train", **spec)
-    put(cluster.store, POD, a_pod(cluster.store.get(PADDLE_JOB, key)).bound().ended(0).build())
+    job: Any = cluster.store.get(PADDLE_JOB, key)
+    put(cluster.store, POD, a_pod(job).bound().ended(0).build())
     cluster.reader.read_end(key)
     return key
 

@@ -154,6 +154,20 @@ def test_of_the_large_jobs_of_a_namespace_one_has_its_pass_at_a_time(bench):
     assert len(bench.observed) == 3
 
 
+def test_a_pass_that_waits_for_the_end_of_a_log_asks_for_it_and_knows_since_when(bench):
+    asked: list[Key] = []
+    bench.worker = replace(bench.worker, read_end=asked.append)
+    bench.plan = Plan(reads_end=True, requeue_after=20.0)
+    assert (bench.run(), asked) == (20.0, [KEY])
+    bench.clock.step(7)
+    bench.run()
+    bench.plan = Plan()
+    bench.run()
+    bench.run()
+    assert [each.end_asked_seconds for each in bench.observed] == [0.0, 7.0, 7.0, 0.0]
+    assert asked == [KEY, KEY]
+
+
 def test_each_write_is_a_line_for_who_debugs(bench):
     bench.plan = replace(CREATE, status=STATUS)
     put(bench.store, PADDLE_JOB, bench.api.put(PADDLE_JOB.path(*KEY), JOB))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from api.training import Point
 from pdj.facts.facts import Facts, read_event
 from pdj.facts.picture import JobPicture, pod_order
 from pdj.facts.training import Training
@@ -206,8 +207,9 @@ def test_the_last_branches_of_the_tree_close_it():
     assert drawn[-1].endswith("2  Running")
 
 
-def test_a_loss_that_is_no_number_is_not_drawn():
-    """It comes from the status where the user may not read logs."""
-    for value, drawn in (("2.5", 2.5), ("nan", None), ("x", None), ("", None)):
-        training = Training(NOW, Progress(last_output_time=NOW, metrics=(("loss", value),)))
-        assert _training(training, "en")["loss"] == drawn
+def test_the_curve_of_a_job_goes_to_the_page_as_a_tree():
+    points = tuple(Point(step, NOW, loss) for step, loss in ((1, 2.5), (2, 0.5)))
+    training = Training(NOW, Progress(last_output_time=NOW), points=points)
+    name, attributes, title, *_ = _training(training, "en")["curve"]
+    assert (name, attributes["role"], title) == ("svg", "img", ["title", {}, "loss 2.5 █▁ 0.5"])
+    assert _training(Training(NOW, Progress(last_output_time=NOW)), "en")["curve"] is None

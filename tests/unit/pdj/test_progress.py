@@ -12,14 +12,15 @@ import pytest
 from api.catalogue.reasons import REASONS
 from api.constants import Reason
 from api.objects import Raw
-from api.training import SavedCheckpoint, TrainingProgress
+from api.training import Point, SavedCheckpoint, TrainingProgress
 from kube.clock import Clock
 from kube.errors import Forbidden, NotFound, Transient
 from kube.logs import MAX_BYTES
 from pdj.commands import list as list_command
 from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture
-from pdj.gather.progress import TrainingReader, read_training
+from pdj.facts.training import Training
+from pdj.gather.progress import TrainingReader, _with_seen, read_training
 from pdj.judge.judge import judge
 from pdj.session import Screen, Session
 from pdj.text.explain import draw_story
@@ -317,14 +318,23 @@ def test_list_shows_queues_if_asked(capsys):
     assert {row[0]: row[7] for row in table} == {"NAME": "QUEUE", "train": "-", "queued": "team"}
 
 
-@pytest.mark.parametrize(("loss", "drawn"), [("0.5", 0.5), ("nan", None), ("inf", None)])
-def test_the_page_draws_only_a_loss_that_is_a_number(loss, drawn):
-    logs = Logs(worker_0=log((99, f"step 3/9 loss: {loss}")))
-    message = describe_job(Facts(a_picture(), read(logs)), "en")
-    assert message["training"] == {
-        "parts": ["step 3/9 (33 %)", f"loss {loss}", "last output 1s ago"],
-        "percent": 33, "step": 3, "loss": drawn,
-    }  # fmt: skip
+@pytest.mark.parametrize(("loss", "drawn"), [("0.5", "loss 0.7 █▁ 0.5"), ("nan", ""), ("inf", "")])
+def test_the_curve_since_the_page_was_opened_has_only_losses_that_are_numbers(loss, drawn):
+    training = None
+    for step, each in ((2, "0.7"), (3, loss)):
+        logs = Logs(worker_0=log((90 + 3 * step, f"step {step}/9 loss: {each}")))
+        training = _with_seen(read(logs), training)
+    message = describe_job(Facts(a_picture(), training), "en")["training"]
+    assert message["parts"] == ["step 3/9 (33 %)", f"loss {loss}", "last output 1s ago"]
+    assert message["percent"] == 33
+    curve = message["curve"]
+    assert (curve[2][2] if curve else "") == drawn
+
+
+def test_a_nodes_clock_that_is_behind_takes_no_point_of_the_status_away():
+    early = Training(NOW, points=(Point(1, NOW + timedelta(hours=1), 0.9),))
+    training = _with_seen(read(Logs(worker_0=log((99, "step 3/9 loss: 0.5")))), early)
+    assert training.points == early.points
 
 
 def test_parts_are_wrapped_whole():
