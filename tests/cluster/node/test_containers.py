@@ -74,7 +74,7 @@ def test_a_run_has_its_times_and_id(pods: Pods) -> None:
 
 
 def test_a_running_pod_is_ready_and_started(pods: Pods) -> None:
-    pods.create("runs", shell("sleep 60"))
+    pods.create("runs", shell("sleep 3600"))
     pod = pods.wait_ready("runs")
     status = container_status(pod)
     assert pod["status"]["phase"] == "Running"
@@ -132,7 +132,7 @@ def test_a_sidecar_starts_first_and_does_not_keep_the_pod(pods: Pods) -> None:
 
 def test_a_sidecar_that_ends_is_restarted(pods: Pods) -> None:
     sidecar = shell("sleep 0.1", "sidecar", restartPolicy="Always")
-    pods.create("pod", shell("sleep 60"), initContainers=[sidecar])
+    pods.create("pod", shell("sleep 3600"), initContainers=[sidecar])
     pods.wait("pod", lambda pod: container_status(pod, "sidecar").get("restartCount", 0) >= 1)
 
 

@@ -2,17 +2,27 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from tests.live import patience
-from tests.live.nodepods import EMPTY, MOUNT, Pods, shell
+from tests.live.nodepods import EMPTY, MOUNT, Pods, host_folder, shell, volume
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
 
 
-def test_both_streams_in_order_after_the_end(pods: Pods) -> None:
-    assert pods.run("echo 1; sleep 1; echo 2 >&2; sleep 1; printf 3") == "1\n2\n3"
+def test_both_streams_in_order_after_the_end(pods: Pods, folders: Path) -> None:
+    """What is said once the last line stands in the log."""
+    source, folder = host_folder(folders, pods.namespace)
+    until = "until [ -e /v/{} ]; do sleep 0.1; done"
+    script = f"echo 1; {until.format(1)}; echo 2 >&2; {until.format(2)}; printf 3"
+    pods.create("logs", shell(script, **MOUNT), **volume(**source))
+    for line in ("1", "2"):
+        pods.wait_log("logs", f"{line}\n")
+        (folder / line).touch()
+    pods.wait_phase("logs", "Succeeded")
+    assert pods.log("logs") == "1\n2\n3"
 
 
 OPTIONS = {
@@ -80,7 +90,7 @@ def test_a_long_silence_does_not_end_it(pods: Pods) -> None:
 
 
 def test_what_the_node_cannot_do_is_said_in_a_line(pods: Pods) -> None:
-    pods.create("closed", shell("sleep 60"))
+    pods.create("closed", shell("sleep 3600"))
     pods.wait_ready("closed")
     command = ("-n", pods.namespace, "attach", "closed")
     done = pods.cluster.kubectl(*command, check=False)

@@ -138,9 +138,9 @@ def test_nodes_have_different_addresses(pods: Pods) -> None:
 def test_a_service_name_leads_to_its_ready_pods(pods: Pods, client: Client) -> None:
     create_service(client, pods.namespace, "web", selector={"app": "web"})
     never = {"exec": {"command": ["false"]}, "periodSeconds": 1}
-    pods.create("unready", shell("sleep 60", readinessProbe=never), labels={"app": "web"})
-    pods.create("ready", shell("sleep 60"), labels={"app": "web"})
-    pods.create("other", shell("sleep 60"), labels={"app": "other"})
+    pods.create("unready", shell("sleep 3600", readinessProbe=never), labels={"app": "web"})
+    pods.create("ready", shell("sleep 3600"), labels={"app": "web"})
+    pods.create("other", shell("sleep 3600"), labels={"app": "other"})
     address = pods.wait_ready("ready")["status"]["podIP"]
     pods.wait_state("unready", "running")
     assert pods.run(wait_for_name("web")).split() == [address]
@@ -166,17 +166,17 @@ def test_a_service_with_an_address_leads_there_too(pods: Pods, client: Client) -
 
 def test_all_forms_of_a_name(pods: Pods, client: Client) -> None:
     create_service(client, pods.namespace, "web", selector={"app": "web"})
-    pods.create("ready", shell("sleep 60"), labels={"app": "web"})
+    pods.create("ready", shell("sleep 3600"), labels={"app": "web"})
     address = pods.wait_ready("ready")["status"]["podIP"]
     names = [f"web.{pods.namespace}{rest}" for rest in ("", ".svc", ".svc.cluster.local")]
-    pods.run(wait_for_name("web"))
-    output = pods.run(f"for name in web {' '.join(names)}; do getent hosts $name; done")
+    each = f"for name in web {' '.join(names)}"
+    output = pods.run(f"{each}; do until getent hosts $name; do sleep 0.1; done; done")
     assert [line.split()[0] for line in output.splitlines()] == [address] * 4
 
 
 def test_a_bare_name_is_for_its_own_namespace_only(pods: Pods, client: Client) -> None:
     create_service(client, pods.namespace, pods.namespace, selector={"app": "web"})
-    pods.create("ready", shell("sleep 60"), labels={"app": "web"})
+    pods.create("ready", shell("sleep 3600"), labels={"app": "web"})
     pods.wait_ready("ready")
     elsewhere = Pods(pods.cluster, "default")
     full = f"{pods.namespace}.{pods.namespace}"
@@ -192,7 +192,7 @@ def test_a_bare_name_is_for_its_own_namespace_only(pods: Pods, client: Client) -
 
 def test_a_hostname_below_a_headless_service(pods: Pods, client: Client) -> None:
     create_service(client, pods.namespace, "sub", selector={"app": "a"})
-    pods.create("a", shell("sleep 60"), labels={"app": "a"}, hostname="one", subdomain="sub")
+    pods.create("a", shell("sleep 3600"), labels={"app": "a"}, hostname="one", subdomain="sub")
     address = pods.wait_ready("a")["status"]["podIP"]
     name = f"one.sub.{pods.namespace}.svc.cluster.local"
     assert pods.run(wait_for_name(name)).split() == [address]
@@ -205,7 +205,7 @@ def test_a_running_pod_sees_names_come_and_go(pods: Pods, client: Client) -> Non
     )
     pods.create("client", shell(script))
     pods.wait_ready("client")
-    pods.create("ready", shell("sleep 60"), labels={"app": "web"})
+    pods.create("ready", shell("sleep 3600"), labels={"app": "web"})
     pods.wait_ready("ready")
     pods.wait_log("client", "web")
     pods.delete("ready")

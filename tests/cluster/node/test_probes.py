@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.live.nodepods import (
+    EMPTY,
     MOUNT,
     Pods,
     condition,
@@ -54,9 +55,11 @@ def test_probes_go_to_the_pods_address(pods: Pods) -> None:
 
 
 def test_a_failed_liveness_probe_restarts(pods: Pods) -> None:
-    probe = FAST | {"exec": {"command": ["false"]}}
-    heeds_sigterm = "trap 'exit 143' TERM; sleep 60 & wait"
-    pods.create("pod", shell(heeds_sigterm, livenessProbe=probe), restartPolicy="Always")
+    """Once it heeds SIGTERM: its first process would not notice one before."""
+    probe = FAST | {"exec": {"command": ["test", "!", "-e", "/v/heeds"]}}
+    heeds_sigterm = "trap 'exit 143' TERM; touch /v/heeds; sleep 3600 & wait"
+    main = shell(heeds_sigterm, livenessProbe=probe, **MOUNT)
+    pods.create("pod", main, restartPolicy="Always", **EMPTY)
     pod = pods.wait("pod", lambda pod: container_status(pod).get("restartCount", 0) >= 1)
     assert container_status(pod)["lastState"]["terminated"]["exitCode"] == 143
     assert "failed liveness probe" in pods.wait_event("Killing")
@@ -79,6 +82,6 @@ def test_a_startup_probe_holds_the_others_back(pods: Pods, folders: Path) -> Non
 
 def test_a_probe_that_hangs_counts_as_failed(pods: Pods) -> None:
     probe = FAST | {"timeoutSeconds": 1, "exec": {"command": ["sleep", "60"]}}
-    pods.create("pod", shell("sleep 60", readinessProbe=probe))
+    pods.create("pod", shell("sleep 3600", readinessProbe=probe))
     said = 'Readiness probe failed: command timed out: "sleep 60" timed out after 1s'
     assert pods.wait_event("Unhealthy") == said

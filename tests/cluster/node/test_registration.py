@@ -63,7 +63,7 @@ def test_a_node_taken_for_dead_says_that_it_is_not(client: Client) -> None:
 def test_the_scheduler_counts_gpus(pods: Pods) -> None:
     gpu = {"resources": {"limits": {"nvidia.com/gpu": "3"}}}
     for name in ("a", "b", "c"):
-        pods.create(name, shell("sleep 60", **gpu))
+        pods.create(name, shell("sleep 3600", **gpu))
     pods.wait_event("FailedScheduling")
 
     def placed() -> list[str]:

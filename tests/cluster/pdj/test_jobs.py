@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from release.build import build
-from tests.live.lab import SERVER, Lab, paddle_job, shell
+from tests.live import patience
+from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
 from tests.live.pdj import Tool, run_pdj
 from tests.live.proxy import Counted, FaultProxy
 
@@ -92,13 +93,22 @@ def test_suspend_resume_restart_and_delete_wait_for_their_end(running: Lab, tool
     assert tool.run("status", "steady").code == 1
 
 
-def test_exit_code_is_the_jobs(module_lab: Lab, tool: Tool) -> None:
+def test_exit_code_is_the_jobs(module_lab: Lab, tool: Tool, tmp_path: Path) -> None:
+    """Its pod is not scheduled before the command has said that it waits."""
     for name, script, code in (("good", "echo done", 0), ("bad", "echo done; exit 3", 1)):
-        job = paddle_job(name, {"worker": (1, shell(script))})
-        done = tool.run("submit", "-", "--wait", stdin=yaml.safe_dump(job).encode())
-        assert done.code == code, done
-        assert done.out.splitlines()[-1].endswith("done")
-        assert f"{name}: Pending" in done.notes or f"{name}: Starting" in done.notes
+        worker = shell(script)
+        worker["spec"]["schedulingGates"] = [{"name": "example.com/gate"}]
+        file = tmp_path / f"{name}.yaml"
+        file.write_text(yaml.safe_dump(paddle_job(name, {"worker": (1, worker)})))
+        with tool.start("submit", str(file), "--wait") as command:
+            assert command.stderr is not None
+            assert any(line.startswith(f"{name}: Pending".encode()) for line in command.stderr)
+            pod = f"pods/{name}-worker-0"
+            module_lab.wait(lambda pod=pod: module_lab.get(CORE, pod), "its pod")
+            module_lab.patch(CORE, pod, spec={"schedulingGates": None})
+            out, notes = command.communicate(timeout=patience.SECONDS)
+        assert command.returncode == code, notes
+        assert out.splitlines()[-1].endswith(b"done")
         assert tool.run("status", name, "--watch").code == code
         restarted = tool.run("restart", name)
         assert restarted.code == 1

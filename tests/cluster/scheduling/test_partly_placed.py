@@ -6,12 +6,14 @@ The scheduler and the quota are the real ones. SEEDS chooses how many crowds are
 import os
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from api.constants import Reason
 from localcluster import Cluster
 from tests.conftest import new_namespace
+from tests.live.faulty import impose
 from tests.live.lab import Lab, Raw, paddle_job, shell
 from tests.live.operated import operator_beside
 from tests.live.pdj import assert_explained
@@ -21,17 +23,19 @@ NODES, GPUS = 4, 4
 GANGS = 10
 
 
-@pytest.fixture(scope="module")
-def crowded(unattended: Cluster) -> Iterator[Cluster]:
-    """Four nodes of four GPUs, and an operator that soon gives back."""
-    with operator_beside(unattended, "", "--give-back-after=5"):
-        yield unattended
-
-
 @pytest.fixture
-def lab(crowded: Cluster) -> Iterator[Lab]:
-    with new_namespace(crowded) as namespace:
-        yield Lab(crowded, namespace)
+def lab(unattended: Cluster) -> Iterator[Lab]:
+    """On four nodes of four GPUs."""
+    with new_namespace(unattended) as namespace:
+        yield Lab(unattended, namespace)
+
+
+@contextmanager
+def operator(lab: Lab, *jobs: Raw) -> Iterator[None]:
+    """One that soon gives back, and finds all of these jobs at once."""
+    lab.submit(*jobs)
+    with operator_beside(lab.cluster, "", "--give-back-after=5"):
+        yield
 
 
 def gang(name: str, pods: int, gpus: int) -> Raw:
@@ -44,8 +48,8 @@ def gang(name: str, pods: int, gpus: int) -> Raw:
 
 def assert_all_end(lab: Lab, jobs: list[Raw]) -> None:
     """Every job ends well without a restart, and some have given back what they held."""
-    lab.submit(*jobs)
-    statuses = [lab.wait_completed(job["metadata"]["name"]) for job in jobs]
+    with operator(lab, *jobs):
+        statuses = [lab.wait_completed(job["metadata"]["name"]) for job in jobs]
     for status in statuses:
         assert not {"restartCount", "failureCount", "failures"} & status.keys()
     given_back = [status["attempt"] for status in statuses if status["attempt"] > 1]
@@ -64,7 +68,7 @@ def test_crowd_of_gangs_of_random_sizes_ends(lab: Lab, seed: int) -> None:
 
 
 def test_gangs_of_which_a_quota_admits_a_part_end(lab: Lab) -> None:
-    lab.kubectl("create", "quota", "few", "--hard=pods=6")
+    impose(lab, "few", pods=6)
     assert_all_end(lab, [gang(f"gang-{number}", 5, 1) for number in range(4)])
 
 
@@ -72,7 +76,7 @@ def test_it_is_explained(lab: Lab) -> None:
     job = gang("half", 2, 1)
     trainer = job["spec"]["worker"]["template"]["spec"]["containers"][0]
     trainer["resources"] = {"limits": {"nvidia.com/gpu": "100"}}
-    lab.submit(job)
-    assert_explained(lab, "half", Reason.PARTLY_PLACED)
-    lab.wait(lambda: lab.events("half", Reason.PARTLY_PLACED), "an Event")
+    with operator(lab, job):
+        assert_explained(lab, "half", Reason.PARTLY_PLACED)
+        lab.wait(lambda: lab.events("half", Reason.PARTLY_PLACED), "an Event")
     assert "on node-" in lab.events("half", Reason.PARTLY_PLACED)[0]
