@@ -19,6 +19,7 @@ COMMANDS = {
     "list": Command("list", "list jobs"),
     "status": Command("status", "show a job with its pods and attempts"),
     "explain": Command("explain", "explain the state of a job, and who has to do what next"),
+    "compare": Command("compare", "show two jobs side by side: their losses, and what differs"),
     "logs": Command("logs", "print the logs of all pods of a job, in order of time"),
     "code": Command("code", "list the code that a job was sent with, or write it to a folder"),
     "suspend": Command("suspend", "suspend jobs: their pods are deleted, the jobs stay"),

@@ -1,0 +1,103 @@
+"""Draws two jobs side by side: how far they are, their losses, and what differs in their specs."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from api.objects import Raw, parse_time
+from api.training import Point
+from pdj.facts.picture import read_job
+from pdj.facts.training import Training
+from pdj.text.curve import describe_curve
+from pdj.text.progress import describe_in_columns
+from pdj.text.tables import age, duration, table
+from pdj.text.terminal import plain, shorten
+
+ROWS, MAX_DIFFERENCES, MAX_VALUE = 10, 50, 40
+Row = tuple[str, ...]
+Curve = list[tuple[float, float]]
+"""Losses by step or by seconds, which both rise."""
+
+
+def draw_comparison(
+    jobs: Sequence[Raw], trainings: Sequence[Training | None], now: datetime
+) -> list[str]:
+    """The lines: facts, losses by step, losses by time, differences."""
+    points = [each.points if each else () for each in trainings]
+    steps = [_by_step(each) for each in points]
+    times = [[((p.time - each[0].time).total_seconds(), p.loss) for p in each] for each in points]
+    names = [plain(each["metadata"]["name"]) for each in jobs]
+    rows = [
+        ("", *names),
+        *_facts(jobs, trainings, now),
+        *_losses("step", steps, lambda step: f"{step:,.0f}"),
+        *_losses("after", times, duration),
+    ]
+    differ = [*_differences(jobs)]
+    return [*table(rows), "", *table([("differs", *names), *differ])] if differ else table(rows)
+
+
+def _facts(
+    jobs: Sequence[Raw], trainings: Sequence[Training | None], now: datetime
+) -> Iterator[Row]:
+    statuses = [read_job(each).status for each in jobs]
+    yield "state", *(plain(each.phase or "-") for each in statuses)
+    yield "reason", *(plain(each.reason or "-") for each in statuses)
+    starts = [parse_time(each.start_time) for each in statuses]
+    ends = [parse_time(each.completion_time) or now for each in statuses]
+    yield "time", *(age(start, end) for start, end in zip(starts, ends, strict=True))
+    yield "step", *(describe_in_columns(each)[0] for each in trainings)
+    yield "curve", *(describe_curve(each.points if each else ()) or "-" for each in trainings)
+
+
+def _by_step(points: Sequence[Point]) -> Curve:
+    """The losses by step; of steps that were trained again, only the later ones count."""
+    curve: Curve = []
+    for point in points:
+        while curve and curve[-1][0] >= point.step:
+            curve.pop()
+        curve.append((point.step, point.loss))
+    return curve
+
+
+def _losses(title: str, curves: Sequence[Curve], show: Any) -> Iterator[Row]:
+    """A row for some of the places where a curve has a point."""
+    places = sorted({x for curve in curves for x, _ in curve})
+    count = min(ROWS, len(places))
+    for at in range(count):
+        x = places[at * (len(places) - 1) // max(1, count - 1)]
+        yield f"loss, {title} {show(x)}", *(_loss_at(curve, x) for curve in curves)
+
+
+def _loss_at(curve: Curve, x: float) -> str:
+    """The loss there, on the line between the two points around it; `-` outside of the curve."""
+    at = bisect_left(curve, (x, float("-inf")))
+    if at == len(curve) or (at == 0 and curve[0][0] != x):
+        return "-"
+    (x1, y1), (x0, y0) = curve[at], curve[max(0, at - 1)]
+    part = (x - x0) / (x1 - x0) if x1 > x0 else 1.0
+    return f"{y0 + part * y1 - part * y0:.4g}"
+
+
+def _differences(jobs: Sequence[Raw]) -> Iterator[Row]:
+    """The fields of the specs that differ; in lists, elements with the same name are compared."""
+    fields = [dict(_fields("spec", each.get("spec"))) for each in jobs]
+    names = [name for name in {**fields[1], **fields[0]} if len({f.get(name) for f in fields}) > 1]
+    for name in sorted(names)[:MAX_DIFFERENCES]:
+        yield plain(name), *(shorten(plain(f.get(name, "-")), MAX_VALUE) for f in fields)
+    if len(names) > MAX_DIFFERENCES:
+        yield f"{len(names) - MAX_DIFFERENCES} more fields differ", "", ""
+
+
+def _fields(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Each value in an object that is neither an object nor a list, with its path."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _fields(f"{path}.{key}", each)
+    elif isinstance(value, list):
+        for at, each in enumerate(value):
+            name = each.get("name", at) if isinstance(each, dict) else at
+            yield from _fields(f"{path}[{name}]", each)
+    else:
+        yield path, str(value)
