@@ -16,6 +16,7 @@ from api.objects import Raw, format_micro_time, name_of, namespace_of, uid_of
 from api.status import JobStatus
 from kube.clock import Clock
 from kube.errors import NotFound
+from paddlejob.advice import in_python
 from paddlejob.build import check
 from paddlejob.connection import Connection
 from paddlejob.errors import ImageFailed, JobFailed, NotInTime, PaddleJobError, translating
@@ -101,13 +102,17 @@ class Job:
         return History(status.progress.curve_of(status.attempt))
 
     def explain(self, lang: str = "en") -> str:
-        """Why the job is in its state and who has to act, in English ("en") or Chinese ("zh")."""
+        """Why the job is in its state and who has to act, in English ("en") or Chinese ("zh").
+
+        What to do is written as a call of a Job, where it has a method for that.
+        """
         if lang not in LANGUAGES:
             raise PaddleJobError(f"explain: lang is {' or '.join(LANGUAGES)}, not {lang!r}")
         with translating():
             reader = TrainingReader(self._client.api, self._clock)
             story = judge(gather(self._client.api, self._look(), reader.read))
-            return "\n".join(draw_story(story, lang, unpainted, self._clock.now()))
+            told = in_python(story, Job)
+            return "\n".join(draw_story(told, lang, unpainted, self._clock.now()))
 
     def logs(
         self,
