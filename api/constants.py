@@ -61,6 +61,8 @@ LABEL_CODE_OF: Final = f"{GROUP}/code-of"
 """On a ConfigMap of `kubectl pdj run --code`: the job's name."""
 ANNOTATION_CODE: Final = f"{GROUP}/code-sha256"
 """On that ConfigMap: the digest of its content."""
+ANNOTATION_SUBMITTED_BY: Final = f"{GROUP}/submitted-by"
+"""On a job: who submitted it, as a note for people: whoever may change the job can change it."""
 ANNOTATION_RESTARTED_AT: Final = f"{GROUP}/restarted-at"
 """On a job, set by its user: each new value asks for one new attempt."""
 MAX_RESTARTED_AT: Final = 64

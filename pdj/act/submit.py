@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from tempfile import NamedTemporaryFile
 
-from api.constants import ANNOTATION_RESTARTED_AT
+from api.constants import ANNOTATION_RESTARTED_AT, ANNOTATION_SUBMITTED_BY
 from api.objects import Raw, uid_of
 from kube.client import STRICT, Client, Query
 from kube.errors import AlreadyExists, ApiError, Invalid, Transient
@@ -15,7 +15,7 @@ from pdj.act.wait import wait_until_gone
 from pdj.code.folder import Say
 from pdj.code.store import held, sent
 from pdj.errors import Problem
-from pdj.gather.jobs import Handle, check_served, get_job
+from pdj.gather.jobs import Handle, check_served, get_job, user_name
 from pdj.gather.paths import jobs_path
 
 OF_THE_OLD = (ANNOTATION_RESTARTED_AT, "kubectl.kubernetes.io/last-applied-configuration")
@@ -35,11 +35,12 @@ def submit(
     say: Say = lambda _text: None,
 ) -> tuple[Raw, str]:
     """Create a job, after the ConfigMap with its code; returns the job as the cluster has it, and
-    what was done.
+    what was done. An annotation notes the user.
 
     If the name is taken, `replace` gets the job that has it and the new one. Without `replace`, and
     in a trial, which only checks the objects, raises Problem from AlreadyExists.
     """
+    job = _noted(job, user_name(client))
     with sent(client, config_map, say, is_trial) if config_map else nullcontext():
         try:
             made = create(client, job, TRIAL if is_trial else STRICT)
@@ -53,6 +54,16 @@ def submit(
                 ) from error
             return replace(get_job(client, namespace, name), job), "replaced"
         return made, "would be created" if is_trial else "created"
+
+
+def _noted(job: Raw, user: str) -> Raw:
+    """The job with a note of the user who submits it; without one if that is unknown."""
+    notes = job["metadata"].get("annotations") or {}
+    if not isinstance(notes, dict):  # the API server refuses it in its own words
+        return job
+    notes = {k: v for k, v in notes.items() if k != ANNOTATION_SUBMITTED_BY}
+    notes |= {ANNOTATION_SUBMITTED_BY: user} if user else {}
+    return {**job, "metadata": {**job["metadata"], "annotations": notes}}
 
 
 def create(client: Client, job: Raw, query: Query = STRICT) -> Raw:

@@ -14,6 +14,7 @@ from pdj.facts.picture import JobPicture, pods_of
 from pdj.gather.paths import core_path, jobs_path, of_job
 
 NO_OPERATOR = "this cluster does not know PaddleJobs: its administrator has to install the operator"
+SELF_REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 MAX_NAMESPACES = 5
 NOT_YET = (
@@ -71,6 +72,17 @@ def look(client: Client, namespace: str, name: str) -> JobPicture:
         return JobPicture(raw, list_pods(client, raw))
     except Forbidden as error:
         return JobPicture(raw, (), error.message)
+
+
+def user_name(client: Client) -> str:
+    """The name by which the API server knows this client's user; empty if it does not say, as
+    before Kubernetes 1.28.
+    """
+    try:
+        status = client.create(SELF_REVIEWS, {}).get("status") or {}
+    except ApiError:
+        return ""
+    return str((status.get("userInfo") or {}).get("username") or "")
 
 
 def list_pods(client: Client, job: Raw) -> tuple[Raw, ...]:

@@ -7,8 +7,9 @@ from typing import Any
 
 from api.catalogue.meaning import Who
 from api.catalogue.reasons import REASONS
-from api.constants import Role
-from api.objects import Raw, name_of, namespace_of, parse_time, uid_of
+from api.constants import ANNOTATION_SUBMITTED_BY, Role
+from api.objects import Raw, dicts_in, name_of, namespace_of, parse_time, uid_of
+from api.trainer import count_accelerators
 from pdj.facts.picture import headline_of
 
 
@@ -31,8 +32,39 @@ def row_of(raw: Raw) -> dict[str, Any]:
         },
         "reason": reason,
         "message": message,
+        "cause": _cause(status, message),
+        "accelerators": _accelerators(raw.get("spec") or {}),
+        "by": str((raw["metadata"].get("annotations") or {}).get(ANNOTATION_SUBMITTED_BY) or ""),
+        **_progress(status),
         "warns": reason in REASONS and REASONS[reason].who in (Who.USER, Who.ADMIN),
     }
+
+
+def _cause(status: Raw, message: str) -> str:
+    """The error of the last failure, if the message is about it: it stands at the message's end."""
+    failures = dicts_in(status.get("failures"))
+    first = str(failures[-1].get("message") or "").partition("\n")[0] if failures else ""
+    return first if first in message else ""
+
+
+def _accelerators(spec: Raw) -> int:
+    """The accelerators that the pods of all roles ask for."""
+    roles = (spec.get(role) for role in Role)
+    return sum(_of_role(role) for role in roles if isinstance(role, dict))
+
+
+def _of_role(role: Raw) -> int:
+    pod = (role.get("template") or {}).get("spec") or {}
+    each = sum(map(count_accelerators, dicts_in(pod.get("containers"))))
+    replicas = role.get("replicas")
+    return each * (1 if replicas is None else int(replicas))
+
+
+def _progress(status: Raw) -> dict[str, Any]:
+    """Step, total and percentage that the status has of the present attempt; None if unknown."""
+    known = status.get("progress") or {}
+    known = known if known.get("attempt") == status.get("attempt") else {}
+    return {name: known.get(name) for name in ("step", "totalSteps", "percent")}
 
 
 def seconds(text: Any) -> float | None:

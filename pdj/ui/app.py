@@ -17,7 +17,7 @@ from api.objects import Raw, format_micro_time, uid_of
 from kube.errors import ApiError
 from pdj.act import change
 from pdj.errors import Problem, Usage
-from pdj.gather.jobs import Handle, get_job
+from pdj.gather.jobs import Handle, get_job, user_name
 from pdj.gather.logs import Wish
 from pdj.session import Session
 from pdj.ui.encoding import clean_text, describe_problem, encode
@@ -60,6 +60,7 @@ class _App:
                 Route("/", self._index),
                 Route("/assets/{name}", self._asset),
                 Route("/api/about", self._tell_about),
+                Route("/api/me", self._tell_me),
                 Route("/api/jobs", self._follow_jobs),
                 Route(job, self._follow_job),
                 Route(f"{job}/log", self._follow_log),
@@ -87,6 +88,9 @@ class _App:
 
     def _tell_about(self, _request: Request) -> Response:
         return _json(self._about)
+
+    def _tell_me(self, _request: Request) -> Response:
+        return _json({"name": user_name(self._login.client())})
 
     def _follow_jobs(self, _request: Request) -> StreamedFeed:
         return self._stream(lambda: JobsFeed(self._login.client(), self._namespace, self._clock))

@@ -9,6 +9,8 @@ const GLYPHS = {
   Completing: '◕', Completed: '✓', Failed: '✕', Terminating: '−', '': '·',
 };
 
+const FINE = new Set(['Running', 'Scaling', 'Completing', 'Completed']);
+
 export const now = () => Date.now() / 1000;
 
 /** `5s`, `3m12s`, `4h20m`, `12d`: with the next smaller unit if the number is below 10. */
@@ -55,12 +57,20 @@ export function tick() {
   }
 }
 
-/** A phase as a pill: a sign and a word, not only a colour. */
-export function pill(phase) {
+/** A phase as a pill: a sign and a word, not only a colour. Trouble is seen in a phase that is fine, too. */
+export function pill(phase, isTroubled = false) {
   const known = Object.hasOwn(GLYPHS, phase);
-  return el('span', { class: `pill phase-${known ? phase || 'New' : 'Other'}` },
-    el('span', { class: 'glyph', 'aria-hidden': 'true' }, known ? GLYPHS[phase] : '?'),
+  const glyph = known ? GLYPHS[phase] : '?';
+  const troubled = isTroubled && FINE.has(phase);
+  return el('span', { class: `pill phase-${known ? phase || 'New' : 'Other'}${troubled ? ' troubled' : ''}` },
+    el('span', { class: 'glyph', 'aria-hidden': 'true' }, troubled ? '!' : glyph),
     phaseName(phase));
+}
+
+/** A reason that the list has words for, in them; another as it is. */
+export function reasonName(reason) {
+  const word = t(`reason.${reason}`);
+  return word === `reason.${reason}` ? reason : word;
 }
 
 /** The phase's name in the reader's language. */

@@ -1,7 +1,7 @@
 // The list of jobs: live, filtered, sorted.
 
 import { el, setText, show } from './dom.js';
-import { age, pill, phaseName, tick } from './format.js';
+import { age, pill, phaseName, reasonName, tick } from './format.js';
 import { t } from './i18n.js';
 import { Feed } from './net.js';
 
@@ -10,28 +10,62 @@ const ORDER = ['Failed', 'Restarting', 'Pending', 'Starting', 'Scaling', 'Runnin
 const COLUMNS = [
   ['name', (a, b) => a.name.localeCompare(b.name) || a.namespace.localeCompare(b.namespace)],
   ['phase', (a, b) => ORDER.indexOf(a.phase) - ORDER.indexOf(b.phase) || b.created - a.created],
+  ['progress', (a, b) => (b.percent ?? -1) - (a.percent ?? -1) || (b.step ?? -1) - (a.step ?? -1)],
   ['pods', null],
+  ['accelerators', (a, b) => b.accelerators - a.accelerators || b.created - a.created],
   ['restarts', (a, b) => b.restarts - a.restarts || b.created - a.created],
   ['why', null],
+  ['by', (a, b) => !a.by - !b.by || a.by.localeCompare(b.by) || b.created - a.created],
   ['age', (a, b) => b.created - a.created || a.name.localeCompare(b.name)],
 ];
-const START = { text: '', phase: '', namespace: '', sort: 'age', isTurned: false };
+const START = { text: '', phase: '', namespace: '', mine: '', sort: 'age', turned: '' };
+
+/** How far the training is: a bar of the cell's own, and a number. */
+function drawProgress({ percent, step, totalSteps }) {
+  const node = el('td', { class: 'col-progress' });
+  if (step === null) return node;
+  const number = (value) => value.toLocaleString('en');
+  node.textContent = percent === null ? t('stepNumber', number(step)) : `${percent}%`;
+  node.title = t('stepNumber', number(step)) + (totalSteps === null ? '' : ` / ${number(totalSteps)}`);
+  if (percent !== null) node.style.setProperty('--done', `${Math.min(percent, 100)}%`);
+  return node;
+}
 
 export class ListView {
-  constructor(main, page) {
+  /** `query`: what the address chooses; without it the list is as it was left. */
+  constructor(main, page, query) {
     this.page = page;
-    this.chosen = page.list || { ...START };
+    const asked = new URLSearchParams(query);
+    this.chosen = query ? { ...START } : { ...START, ...page.list };
+    for (const name of Object.keys(START)) this.chosen[name] = asked.get(name) ?? this.chosen[name];
+    if (!COLUMNS.some(([name, compare]) => compare && name === this.chosen.sort)) this.chosen.sort = START.sort;
     this.rows = new Map();
     this.nodes = new Map();
     this.isLoaded = false;
     this.hasNamespaces = !page.about.namespace;
     document.title = 'PaddleJobs';
     this.build(main);
+    this.writeAddress();
     this.feed = new Feed('/api/jobs', (message) => this.take(message));
   }
 
   state() {
     return this.chosen;
+  }
+
+  /** Whether this view shows what the query chooses. */
+  is(query) {
+    return query === this.query();
+  }
+
+  query() {
+    return new URLSearchParams(Object.entries(this.chosen).filter(([name, value]) => value !== START[name])).toString();
+  }
+
+  /** The address is a link to what is shown. */
+  writeAddress() {
+    const query = this.query();
+    if (query || location.hash) history.replaceState(null, '', query ? `#/?${query}` : '#/');
   }
 
   close() {
@@ -53,6 +87,9 @@ export class ListView {
     this.namespaces = el('select', {
       'aria-label': t('namespace'), onchange: () => this.choose({ namespace: this.namespaces.value }),
     });
+    this.mine = el('button', {
+      type: 'button', class: 'chip', hidden: true, onclick: () => this.choose({ mine: this.chosen.mine ? '' : '1' }),
+    }, t('mine'));
     this.phases = el('div', { class: 'chips', role: 'group', 'aria-label': t('phase') });
     this.body = el('tbody');
     this.heads = el('tr');
@@ -61,7 +98,7 @@ export class ListView {
     this.more = el('p', { class: 'more' });
     show(main,
       el('h1', { class: 'hidden' }, t('jobs')),
-      el('div', { class: 'tools' }, this.search, this.hasNamespaces && this.namespaces, this.phases),
+      el('div', { class: 'tools' }, this.search, this.hasNamespaces && this.namespaces, this.mine, this.phases),
       this.table, this.more, this.empty);
     this.table.hidden = true;
     this.drawHeads();
@@ -69,6 +106,7 @@ export class ListView {
 
   choose(change) {
     Object.assign(this.chosen, change);
+    this.writeAddress();
     this.draw();
   }
 
@@ -92,28 +130,28 @@ export class ListView {
   drawHeads() {
     show(this.heads, COLUMNS.map(([name, compare]) => {
       const isSorted = this.chosen.sort === name;
-      const order = this.chosen.isTurned ? 'descending' : 'ascending';
+      const order = this.chosen.turned ? 'descending' : 'ascending';
       return el('th', { scope: 'col', class: `col-${name}`, 'aria-sort': isSorted && order },
         compare ? el('button', { type: 'button', class: 'sort', onclick: () => this.sort(name) },
-          t(`column.${name}`), el('span', { 'aria-hidden': 'true' }, isSorted ? (this.chosen.isTurned ? ' ↑' : ' ↓') : ''))
+          t(`column.${name}`), el('span', { 'aria-hidden': 'true' }, isSorted ? (this.chosen.turned ? ' ↑' : ' ↓') : ''))
           : t(`column.${name}`));
     }));
   }
 
   sort(name) {
-    const isTurned = this.chosen.sort === name && !this.chosen.isTurned;
-    this.choose({ sort: name, isTurned });
+    this.choose({ sort: name, turned: this.chosen.sort === name && !this.chosen.turned ? '1' : '' });
     this.drawHeads();
     this.heads.querySelector(`.col-${name} button`).focus();
   }
 
   matches(row) {
-    const { text, phase, namespace } = this.chosen;
+    const { text, phase, namespace, mine } = this.chosen;
+    if (mine && row.by !== this.page.me) return false;
     if (phase && (row.phase || 'New') !== phase) return false;
     if (namespace && row.namespace !== namespace) return false;
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     if (!words.length) return true;
-    const all = `${row.namespace}/${row.name} ${row.phase} ${row.mode} ${row.reason} ${row.message}`.toLowerCase();
+    const all = `${row.namespace}/${row.name} ${row.phase} ${row.mode} ${row.reason} ${row.message} ${row.by}`.toLowerCase();
     return words.every((word) => all.includes(word));
   }
 
@@ -121,9 +159,11 @@ export class ListView {
     const all = [...this.rows.values()];
     const compare = COLUMNS.find(([name]) => name === this.chosen.sort)[1];
     const found = all.filter((row) => this.matches(row)).sort(compare);
-    if (this.chosen.isTurned) found.reverse();
+    if (this.chosen.turned) found.reverse();
     const shown = found.slice(0, MAX_ROWS);
     this.drawPhases(all);
+    this.mine.hidden = !this.page.me && !this.chosen.mine;
+    this.mine.setAttribute('aria-pressed', String(Boolean(this.chosen.mine)));
     if (this.hasNamespaces) this.drawNamespaces(all);
     this.place(shown);
     this.table.hidden = !shown.length;
@@ -166,10 +206,15 @@ export class ListView {
       el('th', { scope: 'row', class: 'col-name' },
         el('a', { href: `#/jobs/${encodeURIComponent(row.namespace)}/${encodeURIComponent(row.name)}` },
           this.hasNamespaces && el('span', { class: 'namespace' }, `${row.namespace}/`), row.name)),
-      el('td', { class: 'col-phase' }, pill(row.phase)),
+      el('td', { class: 'col-phase' }, pill(row.phase, row.warns)),
+      drawProgress(row),
       el('td', { class: 'col-pods' }, ready),
+      el('td', { class: 'col-accelerators' }, row.accelerators ? String(row.accelerators) : ''),
       el('td', { class: 'col-restarts' }, row.restarts ? String(row.restarts) : ''),
-      el('td', { class: 'col-why' }, row.reason && el('span', { class: row.warns ? 'reason warning' : 'reason' }, row.reason), ' ', row.message),
+      el('td', { class: 'col-why', title: row.message },
+        row.reason && el('span', { class: row.warns ? 'reason warning' : 'reason', title: row.reason }, reasonName(row.reason)), ' ',
+        row.cause && el('span', { class: 'error' }, row.cause), row.cause ? ' · ' : '', row.message),
+      el('td', { class: 'col-by', title: row.by }, row.by),
       el('td', { class: 'col-age' }, age(row.created)));
   }
 
@@ -206,7 +251,7 @@ export class ListView {
       show(this.empty);
     } else if (count) {
       show(this.empty, el('p', {}, t('noMatch')), el('button', {
-        type: 'button', onclick: () => { this.search.value = ''; this.namespaces.value = ''; this.choose({ text: '', phase: '', namespace: '' }); },
+        type: 'button', onclick: () => { this.search.value = ''; this.namespaces.value = ''; this.choose({ text: '', phase: '', namespace: '', mine: '' }); },
       }, t('clear')));
     } else {
       const { namespace } = this.page.about;

@@ -88,19 +88,21 @@ function decoded(part) {
 }
 
 function route(isForced = false) {
-  const parts = location.hash.replace(/^#\/?/, '').split('/').filter(Boolean).map(decoded);
+  const [path, query] = location.hash.replace(/^#\/?/, '').split('?', 2);
+  const parts = path.split('/').filter(Boolean).map(decoded);
   const [kind, namespace, name, tab] = parts;
   const isJob = kind === 'jobs' && namespace && name;
   if (!isForced && isJob && view instanceof JobView && view.is(namespace, name)) {
     view.open(tab);
     return;
   }
+  if (!isForced && !isJob && view instanceof ListView && view.is(query)) return;
   if (view && !isForced) window.scrollTo(0, 0);
   const wasList = view instanceof ListView ? view.state() : page.list;
   view?.close();
   page.list = wasList;
   problem(null, null);
-  view = isJob ? new JobView(main, page, namespace, name, tab) : new ListView(main, page);
+  view = isJob ? new JobView(main, page, namespace, name, tab) : new ListView(main, page, query);
   if (!isForced) main.focus({ preventScroll: true });
 }
 
@@ -129,6 +131,10 @@ async function begin() {
     main.focus();
   });
   setInterval(tick, 1000);
+  getJson('/api/me').then(({ name }) => {
+    page.me = name;
+    if (view instanceof ListView) view.draw();
+  }, () => {});
   const wanted = kept('language') || (navigator.language.startsWith('zh') ? 'zh' : page.about.language);
   choose(wanted === 'zh' ? 'zh' : 'en');
 }

@@ -10,7 +10,7 @@ from api.objects import Raw, name_of, uid_of
 from kube.client import Client
 from kube.errors import AlreadyExists, NotFound
 from pdj.facts.picture import JobPicture
-from pdj.gather.jobs import Handle
+from pdj.gather.jobs import SELF_REVIEWS, Handle
 from pdj.gather.live import LiveJob
 from tests.memory.builders import a_job
 
@@ -65,6 +65,8 @@ class Cluster(Client):
         return self.text(path).encode()
 
     def create(self, path: str, body: Raw, query: Raw | None = None) -> Raw:
+        if path == SELF_REVIEWS:
+            return self.get(path)
         if "dryRun" in (query or {}):
             return body
         path = f"{path}/{name_of(body)}"

@@ -179,6 +179,49 @@ def test_a_row_tells_the_first_line_of_why():
     assert (row["reason"], row["message"], row["created"]) == ("Unschedulable", "why", T0)
 
 
+GPUS = {"resources": {"limits": {"nvidia.com/gpu": 8, "cpu": "4"}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "count"),
+    [
+        ({"worker": {"replicas": 4, "template": {"spec": {"containers": [GPUS, {}]}}}}, 32),
+        ({"worker": {"template": {"spec": {"containers": [GPUS]}}}, "ps": {"replicas": 2}}, 8),
+        ({"worker": {"replicas": 0, "template": {"spec": {"containers": [GPUS]}}}}, 0),
+        ({"worker": {"replicas": 2, "template": {}}, "ps": None, "heter": {}}, 0),
+        ({}, 0),
+        (None, 0),
+    ],
+)
+def test_a_row_counts_the_accelerators_of_all_pods(spec, count):
+    assert row_of({**a_job("Running"), "spec": spec})["accelerators"] == count
+
+
+@pytest.mark.parametrize(
+    ("progress", "shown"),
+    [
+        ({"attempt": 1, "step": 3, "totalSteps": 9, "percent": 33}, (3, 9, 33)),
+        ({"attempt": 1, "step": 3}, (3, None, None)),
+        ({"attempt": 2, "step": 3, "totalSteps": 9, "percent": 33}, (None, None, None)),
+        ({}, (None, None, None)),
+        (None, (None, None, None)),
+    ],
+)
+def test_a_row_has_the_progress_of_this_attempt(progress, shown):
+    row = row_of(a_job("Running", progress=progress))
+    assert (row["step"], row["totalSteps"], row["percent"]) == shown
+
+
+def test_a_row_has_the_error_that_a_message_ends_with():
+    record = {**failure(1, 9), "message": "ValueError: no data\nthe last line"}
+    said = "job-worker-0 on node exited with code 1: ValueError: no data"
+    causes = [
+        row_of(a_job("Failed", reason="PodFailed", message=message, failures=failures))["cause"]
+        for message, failures in ((said, [record]), ("all is well", [record]), (said, []))
+    ]
+    assert causes == ["ValueError: no data", "", ""]
+
+
 def test_pods_stand_in_order_of_their_numbers():
     names = ["a-worker-10", "a-worker-9", "a-ps-1", "a-worker-x"]
     assert sorted(names, key=pod_order) == ["a-ps-1", "a-worker-x", "a-worker-9", "a-worker-10"]
