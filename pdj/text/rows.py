@@ -32,7 +32,7 @@ def row_of(raw: Raw) -> dict[str, Any]:
         },
         "reason": reason,
         "message": message,
-        "cause": _cause(status, message),
+        "cause": _cause(status, reason),
         "accelerators": _accelerators(raw.get("spec") or {}),
         "by": str((raw["metadata"].get("annotations") or {}).get(ANNOTATION_SUBMITTED_BY) or ""),
         **_progress(status),
@@ -40,11 +40,14 @@ def row_of(raw: Raw) -> dict[str, Any]:
     }
 
 
-def _cause(status: Raw, message: str) -> str:
-    """The error of the last failure, if the message is about it: it stands at the message's end."""
+def _cause(status: Raw, reason: str) -> str:
+    """The error of the last failure, if the reason's condition is about it: its message ends with
+    the error, and the headline's message can be cut before that.
+    """
     failures = dicts_in(status.get("failures"))
     first = str(failures[-1].get("message") or "").partition("\n")[0] if failures else ""
-    return first if first in message else ""
+    told = (each for each in dicts_in(status.get("conditions")) if each.get("reason") == reason)
+    return first if any(first in str(each.get("message")) for each in told) else ""
 
 
 def _accelerators(spec: Raw) -> int:

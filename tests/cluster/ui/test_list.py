@@ -28,6 +28,17 @@ def status(phase: str, reason: str, message: str = "", **more: Any) -> Raw:
     return {"phase": phase, "attempt": 2, "reason": reason, "message": message, **more}
 
 
+def condition(reason: str, message: str) -> Raw:
+    since = "2026-01-02T03:04:05Z"
+    return {
+        "type": "Failed",
+        "status": "True",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": since,
+    }
+
+
 def progress(attempt: int = 2, **more: Any) -> Raw:
     return {"attempt": attempt, **more}
 
@@ -36,7 +47,8 @@ STATUSES = {
     "train-a": status(
         "Failed",
         "PodFailed",
-        SAID,
+        f"{SAID[:40]}…",
+        conditions=[condition("PodFailed", SAID)],
         failures=[
             {
                 "attempt": 2,

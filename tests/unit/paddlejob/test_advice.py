@@ -11,7 +11,7 @@ from api.catalogue.reasons import REASONS
 from paddlejob.advice import in_python
 from paddlejob.job import Job
 from pdj.facts.picture import read_job
-from pdj.judge.story import Finding, Story
+from pdj.judge.story import Evidence, Finding, Story
 from pdj.text.explain import draw_story
 from pdj.text.terminal import unpainted
 from tests.memory.builders import NOW, a_job
@@ -63,7 +63,7 @@ def test_a_command_is_the_call_that_does_the_same(command, call):
 
 def test_a_line_of_a_log_stays_as_it_was_written():
     own = ("more: kubectl pdj -n team logs train --index 1", "")
-    evidence = {"lastLines": ["I run `kubectl pdj restart` now", own]}
+    evidence: Evidence = {"lastLines": ["I run `kubectl pdj restart` now", own]}
     text = told(Finding("PodFailed", REASONS["PodFailed"], "kubectl pdj restart", None, evidence))
     assert "I run `kubectl pdj restart` now" in text
     assert "more: job.logs(index=1)" in text

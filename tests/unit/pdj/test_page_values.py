@@ -214,11 +214,15 @@ def test_a_row_has_the_progress_of_this_attempt(progress, shown):
 
 def test_a_row_has_the_error_that_a_message_ends_with():
     record = {**failure(1, 9), "message": "ValueError: no data\nthe last line"}
-    said = "job-worker-0 on node exited with code 1: ValueError: no data"
-    causes = [
-        row_of(a_job("Failed", reason="PodFailed", message=message, failures=failures))["cause"]
-        for message, failures in ((said, [record]), ("all is well", [record]), (said, []))
-    ]
+    failed = condition("Failed", 9, "PodFailed")
+    failed["message"] = "job-worker-0 on node exited with code 1: ValueError: no data"
+    other = condition("Failed", 9, "BackoffLimitExceeded")
+
+    def cause(told: Raw, *failures: Raw) -> str:
+        cut = {"reason": told["reason"], "message": "job-worker-0 on node exited …"}
+        return str(row_of(a_job("Failed", told, failures=[*failures], **cut))["cause"])
+
+    causes = [cause(failed, record), cause(other, record), cause(failed)]
     assert causes == ["ValueError: no data", "", ""]
 
 
