@@ -53,7 +53,7 @@ def start(config):
     raise LocalClusterError("everything is there")
 
 fake = Interpreter("3.11.1", Path(sys.argv.pop()), Path("/"))
-environments.training = lambda: Training(WITH_SERVERS, fake)
+environments.training = lambda *_: Training(WITH_SERVERS, fake)
 quickstart.Cluster = start
 sys.exit(quickstart.main())
 """
