@@ -39,6 +39,7 @@ def test_two_workers_train_and_their_progress_is_shown(lab: Lab, tmp_path: Path)
         return bool(PROGRESS.search(status))
 
     lab.wait(is_shown, "progress")
+    (tmp_path / "seen").touch()
     lab.wait_completed("classes")
     log = lab.log("classes-worker-0")
     assert f"[Epoch {EPOCHS}/{EPOCHS}][Iter: {STEPS - 1}/{STEPS}]" in log

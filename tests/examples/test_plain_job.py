@@ -12,6 +12,7 @@ import pytest
 from tests.examples.files import EXAMPLES, python
 from tests.examples.test_converted import convert
 from tests.live.lab import Lab
+from tests.live.tenant import wait_right
 
 pytestmark = [pytest.mark.training]
 
@@ -31,6 +32,7 @@ def output(module_lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([python(), *MAKE, str(root / JOB / "data")], check=True)
     account = f"--serviceaccount={module_lab.namespace}:default"
     module_lab.kubectl("create", "rolebinding", root.name, "--clusterrole=view", account)
+    wait_right(module_lab, "default", "list", "", "pods")
     text = (EXAMPLES / "sharded" / "job.yaml").read_text().replace("/home/work/mfs", str(root))
     text = text.replace("value: default", f"value: {module_lab.namespace}")
     for of_three in OF_THREE:

@@ -20,7 +20,8 @@ LITTLE = {"SAMPLES": "12000", "PART_SIZE": "1000", "LEARNING_RATE": "0.005"}
 
 def run(file: Path) -> subprocess.CompletedProcess[str]:
     """`make run` with a job of one's own."""
-    command = [sys.executable, "-m", "examples.quickstart", str(file), "--timeout", "400"]
+    limit = ("--timeout", f"{patience.SECONDS / 2:.0f}")
+    command = [sys.executable, "-m", "examples.quickstart", str(file), *limit]
     return subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=patience.SECONDS
     )

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from localcluster.machine import clock
 from tests.live import patience
 from tests.live.gate import gated, open_gate
-from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
 from tests.live.operated import CRD, DEPLOYMENT
 from tests.manuals.conftest import Desk
 from tests.manuals.source import CHECKOUT
@@ -43,7 +44,8 @@ def reader(quick_desk: Desk) -> Walk:
     cluster = quick_desk.reader().cluster
     for thing in former_operator():
         Lab(cluster, SYSTEM).submit(thing)
-    cluster.kubectl("wait", "--for=condition=Established", f"crd/{CRD}", patience.IN_KUBECTL)
+    jobs = f"{PADDLE_JOBS}/namespaces/default/paddlejobs"
+    assert clock.wait_until(lambda: cluster.client.is_ok(jobs), patience.SECONDS), jobs
     return Walk(cluster, CHECKOUT, lambda _: None)
 
 

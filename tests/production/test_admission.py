@@ -8,6 +8,8 @@ import pytest
 from api.objects import Raw
 from localcluster import Cluster
 from localcluster.commands.manifests import install
+from localcluster.machine import clock
+from tests.live import patience
 from tests.live.installers import KUSTOMIZE_FOLDER, NAMESPACE, kustomize, template
 from tests.production.values import SETS, TEAMS
 
@@ -57,6 +59,7 @@ def test_the_overlay_for_progress_goes_over_the_plain_files(prepared: Cluster) -
         assert may_read_logs() == "no"
         objects = kustomize(KUSTOMIZE_FOLDER / "overlays" / "progress")
         prepared.kubectl(*apply, "-f", "-", stdin="\n---\n".join(map(json.dumps, objects)))
-        assert may_read_logs() == "yes"
+        # The API server takes a moment to see a new binding.
+        assert clock.wait_until(lambda: may_read_logs() == "yes", patience.SECONDS)
     finally:
         prepared.kubectl("-n", NAMESPACE, "delete", "deployment", "paddle-controller-manager")

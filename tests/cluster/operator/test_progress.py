@@ -34,7 +34,7 @@ def test_status_says_how_far_a_bar_is(lab: Lab) -> None:
         return read
 
     lab.submit(paddle_job("bar", {"worker": (1, shell(BAR))}))
-    lab.submit(paddle_job("large", {"worker": (1, shell("sleep 600") | LARGE)}))
+    lab.submit(paddle_job("large", {"worker": (1, shell("exec sleep 3600") | LARGE)}))
     lab.wait_phase("bar", "Running")
     lab.wait(lambda: "step" in progress(), "a step")
     first = progress()
@@ -50,7 +50,7 @@ def test_status_says_how_far_a_bar_is(lab: Lab) -> None:
 
 
 def test_the_log_of_a_failed_attempt_is_kept(lab: Lab) -> None:
-    fails_once = "seq 1000; if [ $ATTEMPT = 1 ]; then exit 1; fi; sleep 600"
+    fails_once = "seq 1000; if [ $ATTEMPT = 1 ]; then exit 1; fi; exec sleep 3600"
     attempt = "metadata.labels['batch.paddlepaddle.org/attempt']"
     variable = {"name": "ATTEMPT", "valueFrom": {"fieldRef": {"fieldPath": attempt}}}
     template = shell(fails_once, env=[variable])
@@ -86,8 +86,10 @@ def test_a_loss_that_is_not_finite_is_told_once_and_ends_the_job_that_asks_for_i
     assert_explained(lab, "lost", reason)
     assert_explained(lab, "fails", reason)
     assert "not finite since step" in Tool(lab).ok("status", "lost")
+    lab.wait(lambda: lab.events("lost", reason), "an Event")
     assert (lab.events("lost", reason), lab.status("lost")["phase"]) == ([told], "Running")
     assert_explained(lab, "heals", Reason.LOSS_FINITE)
+    lab.wait(lambda: lab.events("heals", reason), "an Event")
     assert len(lab.events("heals", reason)) == 1
 
 

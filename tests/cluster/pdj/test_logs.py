@@ -2,6 +2,7 @@
 
 import collections
 import re
+from pathlib import Path
 
 import pytest
 
@@ -24,29 +25,40 @@ for number in range({LINES}):
     ahead = begun + number / {A_SECOND} - time.monotonic()
     if ahead > 0:
         time.sleep(ahead)
+open("/finished/" + attempt + name, "w").close()
 if attempt == "1":
-    time.sleep(20 if name.endswith("-2") else 3600)
+    while not name.endswith("-2") or len(os.listdir("/finished")) < {PODS}:
+        time.sleep(0.1)
+    time.sleep(20)
     sys.exit(3)
 """
 ATTEMPT = "metadata.labels['batch.paddlepaddle.org/attempt']"
 
 
-def talkers() -> Raw:
-    """Workers that say their lines; the third ends the first attempt when all have said them."""
+def talkers(folder: Path) -> Raw:
+    """Workers that say their lines, and leave a file in the folder when they have; the third then
+    ends the first attempt.
+    """
     fields = {"ATTEMPT": ATTEMPT, "POD": "metadata.name"}
     env = [
         {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
         for name, path in fields.items()
     ]
-    template = shell("", command=["python3", "-c", TALK], env=env, image="python")
+    mounts = [{"name": "finished", "mountPath": "/finished"}]
+    template = shell(
+        "", command=["python3", "-c", TALK], env=env, image="python", volumeMounts=mounts
+    )
+    template["spec"]["volumes"] = [{"name": "finished", "hostPath": {"path": str(folder)}}]
     return paddle_job("talk", {"worker": (PODS, template)}, backoffLimit=1)
 
 
 @pytest.fixture(scope="module")
-def followed(module_lab: Lab, tool: Tool) -> tuple[int, str, str]:
+def followed(
+    module_lab: Lab, tool: Tool, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[int, str, str]:
     """Exit code and output of a follower that began before the job, with a restarted operator."""
     follower = tool.start("logs", "talk", "--follow")
-    module_lab.submit(talkers())
+    module_lab.submit(talkers(tmp_path_factory.mktemp("finished")))
     module_lab.wait_phase("talk", "Running")
     module_lab.kubectl("-n", NAMESPACE, "rollout", "restart", f"deployment/{DEPLOYMENT}")
     out, notes = follower.communicate(timeout=patience.SECONDS)
