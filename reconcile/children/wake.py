@@ -8,13 +8,19 @@ another one. This does no harm to a pod that waits for something else, such as a
 After a pod's init containers, its status says PodInitializing until the kubelet tries again, so we
 cannot see that the trainer waits. Such a pod is annotated once, two seconds after its init
 containers ended.
+
+Worker 0 of a collective job gets a head start. Its trainer has the store in which all meet, and a
+peer that connects before that listens tries again only after 3 s (`kDelay` in PaddlePaddle's
+tcp_utils.h). So the peers are annotated once worker 0 runs, or else when it is annotated again. By
+then their kubelets have checked them since the failed start, and start them at once.
 """
 
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from api.constants import ANNOTATION_WOKEN
+from api.constants import ANNOTATION_WOKEN, Role
+from api.job import pod_name
 from api.objects import condition_since, format_time, parse_time
 from reconcile.model.plan import ObjectReference, Patch
 from reconcile.model.pods import PodView
@@ -43,14 +49,35 @@ def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
     """(pod, number, seconds left) of the next annotation for each pod that still waits."""
     if view.config_map is None:
         return
+    first, ahead = pod_name(view.job.name, Role.WORKER, 0), _head_start(view)
     for pod in view.pods.values():
-        began, calls = _wait(pod)
-        count, called_at = _last_call(pod) if began else (0, None)
-        since = called_at or began
-        if since is not None and count < calls:
-            # abs: a clock that was set back does not make the pod wait until it has caught up.
-            waited = abs((view.now - since).total_seconds())
-            yield pod, count + 1, max(0.0, CALL_SECONDS - waited)
+        number, left, most = _next_call(view, pod)
+        if number <= most:
+            is_behind = number == 1 and pod.name != first
+            yield pod, number, max(left, ahead) if is_behind else left
+
+
+def _head_start(view: View) -> float:
+    """Seconds from now for which worker 0 of a collective job is woken alone.
+
+    0 if it does not wait, as when it runs, pulls its image, or is being deleted.
+    """
+    first = view.pods.get(pod_name(view.job.name, Role.WORKER, 0))
+    if first is None or not view.job.spec.has_workers_only:
+        return 0.0
+    number, left, most = _next_call(view, first)
+    return {1: left + CALL_SECONDS, 2: left}.get(number, 0.0) if most else 0.0
+
+
+def _next_call(view: View, pod: PodView) -> tuple[int, float, int]:
+    """The pod's next annotation: its number, the seconds left, and how many it gets at most."""
+    began, most = _wait(pod)
+    if began is None:
+        return 1, 0.0, 0
+    count, called_at = _last_call(pod)
+    # abs: a clock that was set back does not make the pod wait until it has caught up.
+    waited = abs((view.now - (called_at or began)).total_seconds())
+    return count + 1, max(0.0, CALL_SECONDS - waited), most
 
 
 def _wait(pod: PodView) -> tuple[datetime | None, int]:

@@ -6,10 +6,10 @@ be kept and played again. A step that does not apply, as on a pod that is not th
 
 from copy import deepcopy
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from api.constants import LABEL_QUEUE
+from api.constants import ANNOTATION_WOKEN, LABEL_QUEUE
 from api.objects import Raw, controller_of, is_deleting, labels_of, uid_of
 from reconcile.model.plan import Settings
 from tests.faults.invariants import UNCHARGED_CODES, Invariants, check_deadline, check_end
@@ -48,6 +48,9 @@ class Scenario:
         self.world.before_write = self.invariants.note_write
         self.crowded_out: set[str] = set()
         self.pulling: set[str] = set()
+        self.sleep_seconds = 0.0
+        self._tries: dict[str, tuple[str, datetime]] = {}
+        """By pod UID, the annotation that a sleeping kubelet has seen, and when it last tried."""
         self.kueue: Kueue | None = None
 
     def do(self, step: Step) -> None:
@@ -162,6 +165,10 @@ class Scenario:
 
     def do_pulled(self) -> None:
         self.pulling.clear()
+
+    def do_sleep(self, seconds: float) -> None:
+        """A kubelet that finds no ConfigMap tries again so late, unless its pod is annotated."""
+        self.sleep_seconds = seconds
 
     def do_start(self, pod: str) -> None:
         if self._can_start(pod):
@@ -312,7 +319,7 @@ class Scenario:
         for name in self.world.names("Pod"):
             self.do_reap(name)
             self.do_place(name)
-            if self._can_start(name) and not self._waits_in_vain(name):
+            if self._can_start(name) and self._is_tried(name):
                 self.kubelet.start(name)
         return self.world.version > before
 
@@ -338,6 +345,18 @@ class Scenario:
         waits = status.get("phase") == "Pending" and status.get("podIP")
         waits = waits and pod not in self.pulling
         return bool(waits) and not is_deleting(self.world.get("Pod", pod))
+
+    def _is_tried(self, pod: str) -> bool:
+        """Whether the pod's kubelet tries to start its containers now."""
+        if not self.sleep_seconds:
+            return not self._waits_in_vain(pod)
+        raw, now = self.world.get("Pod", pod), self.world.now
+        seen = (raw["metadata"].get("annotations") or {}).get(ANNOTATION_WOKEN, "")
+        before, at = self._tries.get(uid_of(raw), (None, now))
+        if seen == before and (now - at).total_seconds() < self.sleep_seconds:
+            return False
+        self._tries[uid_of(raw)] = (seen, now)
+        return True
 
     def _waits_in_vain(self, pod: str) -> bool:
         """Whether the pod's ConfigMap is missing, and it has been seen to wait for that."""

@@ -49,6 +49,12 @@ STORIES: dict[str, Story] = {
         {"do": "remove", "kind": "ConfigMap", "name": "train"},
         {"do": "pulled"},
     ),
+    "kubelets sleep": (PAIR, {"do": "sleep", "seconds": 12}, 12, _end(1), 12, LOST),
+    "worker 0 goes before its peers are woken": (
+        PAIR,
+        {"do": "sleep", "seconds": 12},
+        {"do": "vanish", "pod": "train-worker-0"},
+    ),
     "same name again": (PAIR, 12, {"do": "recreate"}),
     "TTL": (PAIR | {"ttlSecondsAfterFinished": 10}, 12, _end(0), _end(0, "train-worker-1")),
     "deadline": (PAIR | {"activeDeadlineSeconds": 20},),
