@@ -4,8 +4,6 @@ import argparse
 import sys
 from pathlib import Path
 
-import yaml
-
 from api.crd import build_crd
 from manifests.alerts import build_chart_rules, build_rules
 from manifests.chart.files import CHART, render_chart
@@ -17,13 +15,12 @@ from manifests.text import to_yaml
 from manifests.v1beta1 import build_v1beta1_crd
 
 ROOT = Path(__file__).parents[1]
-ETCD = ROOT / "manifests" / "elastic" / "etcd.yaml"
 
 
 def render() -> dict[str, str]:
     """Every generated file: its path in the checkout, and its text."""
     dashboard = render_dashboard()
-    chart = render_chart(list(yaml.safe_load_all(ETCD.read_text())))
+    chart = render_chart()
     chart["files/alerts.yaml"] = to_yaml([build_chart_rules()])
     chart["files/dashboard.json"] = dashboard
     return {

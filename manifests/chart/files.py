@@ -1,13 +1,16 @@
 """Builds the generated files of the chart."""
 
+import copy
 import json
+import re
 
 import yaml
 
 from api.constants import API_VERSION, GROUP, KIND, PLURAL
 from api.crd import PROTECTION, build_crd
 from api.objects import Raw
-from manifests.chart.flags import ELSEWHERE, flag_defaults
+from manifests.chart.etcd import ETCD_TAG, OBJECTS
+from manifests.chart.flags import ELSEWHERE, flag_defaults, flag_rules
 from manifests.chart.tree import to_rows, to_schema, to_values
 from manifests.chart.values import TAG, VALUES
 from manifests.rbac import (
@@ -26,6 +29,8 @@ from manifests.text import HEADER, ORIGIN, to_yaml
 CHART = "paddlejob-operator"
 KUBERNETES = ">=1.25.0-0"
 TEMPLATE_HEADER = f"{{{{- /* {ORIGIN} */ -}}}}\n"
+PLACE = "place"
+"""Where a hand-written template adds fields: the key of its name."""
 README = """<!-- {header} -->
 # paddlejob-operator
 
@@ -49,15 +54,15 @@ FLAGS = "Each flag of the operator is a value below `operator`, except these: " 
 )
 
 
-def render_chart(etcd: list[Raw]) -> dict[str, str]:
-    """Path and text of each file; `etcd` has the objects of the etcd for elastic jobs."""
+def render_chart() -> dict[str, str]:
+    """Path and text of each file."""
     return {
         "Chart.yaml": HEADER + yaml.safe_dump(_about(), sort_keys=False, width=100),
         "values.yaml": HEADER + "\n" + to_values(VALUES).rstrip("\n") + "\n",
         "values.schema.json": json.dumps(_schema(), indent=2) + "\n",
         "README.md": README.format(header=ORIGIN, flags=FLAGS, rows="\n".join(to_rows(VALUES))),
         "templates/crd.yaml": _crd_template(),
-        "templates/elastic-etcd.yaml": _etcd_template(etcd),
+        "templates/elastic-etcd.yaml": _etcd_template(),
         "templates/_generated.tpl": _definitions(),
     }
 
@@ -94,8 +99,6 @@ def _crd_line() -> Raw:
 
 def _schema() -> Raw:
     schema = to_schema(VALUES)
-    # Helm adds `global` if the chart is part of another chart.
-    schema["properties"]["global"] = {"type": "object"}
     return {"$schema": "http://json-schema.org/draft-07/schema#"} | schema
 
 
@@ -113,10 +116,24 @@ def _crd_template() -> str:
     return f"{TEMPLATE_HEADER}{{{{- if .Values.crds.install }}}}\n{whole}{{{{- end }}}}\n"
 
 
-def _etcd_template(etcd: list[Raw]) -> str:
+def _etcd_template() -> str:
     """The etcd of elastic jobs, in each namespace of `elasticEtcd.namespaces`."""
-    marked = [{**obj, "metadata": {**obj["metadata"], "namespace": "{{ . }}"}} for obj in etcd]
-    texts = to_yaml(marked).removeprefix(HEADER)
+    objects = copy.deepcopy(OBJECTS)
+    for obj in objects:
+        obj["metadata"]["namespace"] = "{{ . }}"
+        obj["metadata"]["labels"][PLACE] = "etcdLabels"
+    template = objects[1]["spec"]["template"]
+    template["metadata"]["labels"][PLACE] = "etcdPodLabels"
+    template["spec"][PLACE] = "etcdPodSpec"
+    (container,) = template["spec"]["containers"]
+    container["resources"] = {PLACE: "etcdResources"}
+    container["image"] = f'{{{{ include "{CHART}.etcdImage" $ }}}}'
+    container[PLACE] = "etcdContainer"
+    texts = re.sub(
+        rf"\n( *){PLACE}: (\w+)",
+        lambda at: f'{{{{- include "{CHART}.{at[2]}" $ | nindent {len(at[1])} }}}}',
+        to_yaml(objects).removeprefix(HEADER),
+    )
     return (
         f"{TEMPLATE_HEADER}{{{{- range .Values.elasticEtcd.namespaces }}}}\n"
         f"---\n{texts}{{{{- end }}}}\n"
@@ -138,6 +155,8 @@ def _definitions() -> str:
     named = {name: yaml.safe_dump(policy_rules(table)) for name, table in tables.items()}
     named["protection"] = yaml.safe_dump(PROTECTION)
     named["flagDefaults"] = yaml.safe_dump(flag_defaults(), sort_keys=False, default_style='"')
+    named["etcdTag"] = ETCD_TAG
+    named["flagRules"] = yaml.safe_dump(flag_rules())
     parts = [
         f'{{{{- define "{CHART}.{name}" -}}}}\n{text}{{{{- end }}}}\n'
         for name, text in named.items()

@@ -4,16 +4,23 @@ from the command line; types, and the defaults that differ in a pod, from this m
 `make generate` fails if a flag has no type here, so none is forgotten.
 """
 
+import re
 from typing import Any
 
 from api.constants import CleanPodPolicy
 from api.objects import Raw
 from controller.logs import FORMATS, LEVELS
-from controller.options import ENVIRONMENT_PREFIX, MAX_WORKERS, build_parser, known_variables
+from controller.options import (
+    ENVIRONMENT_PREFIX,
+    MAX_READS,
+    MAX_WORKERS,
+    build_parser,
+    known_variables,
+)
 from manifests.chart.tree import Value
+from manifests.chart.types import NAMESPACE_PATTERN
 from manifests.operator import HEALTH_ADDRESS, METRICS_ADDRESS
 
-NAMESPACE_PATTERN = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 ELSEWHERE = {
     "namespace": "scope",
     "kueue": "kueue.enabled",
@@ -61,6 +68,14 @@ _TYPES: dict[str, Raw] = {
         "anyOf": [{"const": ""}, {"type": "number", "exclusiveMinimum": 0, "maximum": 1}]
     },
 }
+_TYPES_ELSEWHERE: dict[str, Raw] = {
+    "namespace": {"pattern": NAMESPACE_PATTERN.replace("$", "(,[a-z0-9][-a-z0-9]*)*$|^$")},
+    "kueue": {"type": "boolean"},
+    "progress": {"type": "boolean"},
+    "progress-reads": {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_READS},
+    "metrics-secure": {"type": "boolean"},
+    "metrics-cert-dir": {"type": "string"},
+}
 _IN_A_POD: dict[str, Any] = {
     "leader-elect": True,
     "metrics-bind-address": METRICS_ADDRESS,
@@ -68,11 +83,12 @@ _IN_A_POD: dict[str, Any] = {
 }
 """Defaults of the chart that differ from those of the flags."""
 
-_NAMES = [a.option_strings[-1].removeprefix("--") for a in build_parser({})._actions]
-FLAG_ARGUMENT = (
-    f"^--({'|'.join(name for name in _NAMES if name not in ('help', 'version'))})(=.*)?$"
-)
-"""The pattern of an argument in `extraArgs`: any flag of the operator."""
+_ACTIONS = [each for each in build_parser({})._actions if each.dest not in ("help", "version")]
+_NAMES = "|".join(each.option_strings[-1].removeprefix("--") for each in _ACTIONS)
+_SWITCHES = "|".join(each.option_strings[-1].removeprefix("--") for each in _ACTIONS if each.nargs)
+FLAG_ARGUMENT = f"^--(({_SWITCHES})|({_NAMES})=.*)$"
+"""The pattern of an argument in `extraArgs`: any flag of the operator, with a value unless it is a
+switch."""
 VARIABLE_NAME: Raw = {
     "pattern": "^[-._a-zA-Z][-._a-zA-Z0-9]*$",
     "anyOf": [
@@ -84,6 +100,15 @@ VARIABLE_NAME: Raw = {
 begins with its prefix."""
 
 
+_PATTERNS = {
+    "string": "",
+    "boolean": "(?i)^(true|1|yes|false|0|no)$",
+    "integer": "^[0-9]{1,10}$",
+    "number": "^[0-9]{1,10}([.][0-9]+)?$",
+}
+_BOUNDS = ("minimum", "exclusiveMinimum", "maximum")
+
+
 def flag_defaults() -> dict[str, str]:
     """The program's own defaults, as text, by flag; without those of ELSEWHERE."""
     return {
@@ -92,6 +117,22 @@ def flag_defaults() -> dict[str, str]:
         if action.dest not in ("help", "version")
         and action.option_strings[0].removeprefix("--") not in ELSEWHERE
     }
+
+
+def flag_rules() -> dict[str, Raw]:
+    """For each flag, what its value must match as text, and its bounds if it is a number."""
+    return {name: _text_rule(schema) for name, schema in (_TYPES | _TYPES_ELSEWHERE).items()}
+
+
+def _text_rule(schema: Raw) -> Raw:
+    if "anyOf" in schema:
+        first, second = map(_text_rule, schema["anyOf"])
+        return second | {"pattern": f"{first['pattern']}|{second['pattern']}"}
+    words = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    if words:
+        return {"pattern": "|".join(f"^{re.escape(str(word))}$" for word in words)}
+    bounds = {key: schema[key] for key in _BOUNDS if key in schema}
+    return {"pattern": schema.get("pattern") or _PATTERNS[schema["type"]], **bounds}
 
 
 def flag_values() -> list[Value]:

@@ -5,13 +5,13 @@ from manifests.chart.flags import VARIABLE_NAME
 from manifests.chart.tree import Section, Value
 from manifests.chart.types import (
     AMOUNT,
+    AMOUNTS,
     ANNOTATIONS,
     LABELS,
     NAME_OR_EMPTY,
-    QUANTITY,
     STRATEGY,
     SWITCH,
-    closed,
+    containers,
     named,
     pod_schema,
     probe,
@@ -25,12 +25,6 @@ from manifests.operator import (
     RESOURCES,
     SECCOMP,
     SECURITY_CONTEXT,
-)
-
-AMOUNTS = closed(
-    requests={"type": "object", "additionalProperties": QUANTITY},
-    limits={"type": "object", "additionalProperties": QUANTITY},
-    claims=pod_schema("containers", "*", "resources", "claims"),
 )
 
 
@@ -78,6 +72,12 @@ POD = (
         "Constraints for spreading the replicas over the cluster.",
     ),
     Value("priorityClassName", "", NAME_OR_EMPTY, "PriorityClass of the pods."),
+    Value("runtimeClassName", "", NAME_OR_EMPTY, "RuntimeClass of the pods."),
+    Value("schedulerName", "", NAME_OR_EMPTY, "Scheduler of the pods; empty: Kubernetes' own."),
+    Value("hostAliases", [], pod_schema("hostAliases"), "More lines of the pods' /etc/hosts."),
+    Value(
+        "dnsConfig", {}, pod_schema("dnsConfig"), "DNS servers, domains and options of the pods."
+    ),
     Value("hostNetwork", False, SWITCH, "Use the node's network and address."),
     Value(
         "dnsPolicy",
@@ -122,8 +122,14 @@ POD = (
     Value(
         "sidecars",
         [],
-        named(pod_schema("containers"), "manager"),
+        containers("containers", "manager"),
         "More containers of the pods.",
+    ),
+    Value(
+        "initContainers",
+        [],
+        containers("initContainers", "manager"),
+        "Containers that run before the operator's.",
     ),
     Section(
         "serviceAccount",
@@ -137,6 +143,13 @@ POD = (
                 "The account's name; empty: the same name as the other objects.",
             ),
             Value("annotations", {}, ANNOTATIONS, "Its annotations."),
+            Value("labels", {}, LABELS, "Its labels."),
+            Value(
+                "automount",
+                True,
+                SWITCH,
+                "Mount its token; otherwise `extraVolumes` must bring one, under the usual path.",
+            ),
         ),
         {
             "if": {"properties": {"create": {"const": False}}, "required": ["create"]},
@@ -159,6 +172,13 @@ POD = (
                 1,
                 AMOUNT,
                 "Replicas that can be stopped at once, if `minAvailable` is empty.",
+            ),
+            Value(
+                "unhealthyPodEvictionPolicy",
+                "",
+                {"enum": ["", "IfHealthyBudget", "AlwaysAllow"]},
+                "Whether a replica that is not ready may always be evicted (Kubernetes 1.27); "
+                "empty: Kubernetes' own default.",
             ),
         ),
     ),

@@ -13,9 +13,16 @@ from api.schema import POD_TEMPLATE
 _NAME = "[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?"
 _LABEL = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _KEY_PATTERN = f"^({_NAME}/)?{_LABEL}$"
+NAMESPACE_PATTERN = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 SWITCH: Raw = {"type": "boolean"}
 TEXT: Raw = {"type": "string"}
 NAME_OR_EMPTY: Raw = {"type": "string", "pattern": f"^({_NAME})?$"}
+NAMESPACES: Raw = {
+    "type": "array",
+    "uniqueItems": True,
+    "items": {"type": "string", "pattern": NAMESPACE_PATTERN},
+}
+NAMESPACE_OR_EMPTY: Raw = {"type": "string", "pattern": f"{NAMESPACE_PATTERN}|^$"}
 ANNOTATIONS: Raw = {
     "type": "object",
     "additionalProperties": False,
@@ -101,11 +108,29 @@ _PORT = closed(
     protocol={"enum": ["TCP", "UDP", "SCTP"]},
 )
 EGRESS = closed(ports=listed(_PORT), to=listed(PEER))
+
+
+def _either_case(*names: str) -> list[str]:
+    return [*names, *(name.lower() for name in names)]
+
+
+_OF_A_LABEL = _either_case("Replace", "HashMod", "Lowercase", "Uppercase", "KeepEqual", "DropEqual")
+_OF_ALL = _either_case("Keep", "Drop", "LabelMap", "LabelDrop", "LabelKeep")
 RELABELING = closed(
     sourceLabels=listed(TEXT),
     modulus=whole(1),
-    **dict.fromkeys(("separator", "targetLabel", "regex", "replacement", "action"), TEXT),
-)
+    action={"enum": [*_OF_A_LABEL, *_OF_ALL]},
+    **dict.fromkeys(("separator", "targetLabel", "regex", "replacement"), TEXT),
+) | {
+    "if": {"properties": {"action": {"enum": _OF_ALL}}, "required": ["action"]},
+    "else": {
+        "properties": {"targetLabel": {"minLength": 1}},
+        "required": ["targetLabel"],
+        "if": {"properties": {"action": {"enum": _either_case("HashMod")}}, "required": ["action"]},
+        "then": {"required": ["modulus"]},
+    },
+}
+"""What the Prometheus operator takes: the actions that write a label need its name."""
 _KEY = closed(name=TEXT, key=TEXT, optional=SWITCH) | {"required": ["key"]}
 _KEY_OR_MAP = closed(secret=_KEY, configMap=_KEY)
 _FILES = ("caFile", "certFile", "keyFile", "serverName", "minVersion", "maxVersion")
@@ -116,13 +141,39 @@ TLS = closed(
     insecureSkipVerify=SWITCH,
     **dict.fromkeys(_FILES, TEXT),
 )
+_ROLLING = ("maxSurge", "maxUnavailable")
 STRATEGY = closed(
     type={"enum": ["RollingUpdate", "Recreate"]},
-    rollingUpdate=closed(maxSurge=AMOUNT, maxUnavailable=AMOUNT),
+    rollingUpdate=closed(**dict.fromkeys(_ROLLING, AMOUNT)),
 ) | {
     "if": {"properties": {"type": {"const": "Recreate"}}, "required": ["type"]},
     "then": {"properties": {"rollingUpdate": False}},
+    "not": {
+        "properties": {
+            "rollingUpdate": {
+                "properties": {each: {"enum": [0, "0%"]} for each in _ROLLING},
+                "required": [*_ROLLING],
+            }
+        },
+        "required": ["rollingUpdate"],
+    },
 }
+"""An update needs room for one pod more, or for one less."""
+AMOUNTS = closed(
+    requests={"type": "object", "additionalProperties": QUANTITY},
+    limits={"type": "object", "additionalProperties": QUANTITY},
+    claims=pod_schema("containers", "*", "resources", "claims"),
+)
+_TEXTS = {"type": "array", "items": TEXT}
+RIGHTS = listed(
+    closed(**dict.fromkeys(("apiGroups", "resources", "resourceNames", "verbs"), _TEXTS))
+    | {"required": ["apiGroups", "resources", "verbs"]}
+)
+RULE = closed(
+    **dict.fromkeys(("alert", "record", "expr", "for", "keep_firing_for"), TEXT),
+    labels={"type": "object", "additionalProperties": TEXT},
+    annotations={"type": "object", "additionalProperties": TEXT},
+) | {"required": ["expr"], "oneOf": [{"required": ["alert"]}, {"required": ["record"]}]}
 OBJECT: Raw = {
     "type": "object",
     "required": ["apiVersion", "kind", "metadata"],
@@ -139,3 +190,11 @@ def named(items: Raw, *taken: str) -> Raw:
     rule = {"properties": {"name": {"pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}}}
     other = {"properties": {"name": {"not": {"enum": list(taken)}}}}
     return items | {"items": items["items"] | {"allOf": [rule, other]}}
+
+
+def containers(field: str, *taken: str) -> Raw:
+    """The schema of containers, which need an image: nothing else would give them one."""
+    items = pod_schema(field)
+    items["items"]["properties"]["image"] = {"type": "string", "pattern": "^\\S+$"}
+    items["items"]["required"] = ["name", "image"]
+    return named(items, *taken)

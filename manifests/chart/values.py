@@ -3,7 +3,8 @@
 from api.objects import Raw
 from controller.options import MAX_READS
 from manifests.alerts import LIMITS, RUNBOOK
-from manifests.chart.flags import FLAG_ARGUMENT, NAMESPACE_PATTERN, flag_values
+from manifests.chart.etcd import ETCD, image
+from manifests.chart.flags import FLAG_ARGUMENT, flag_values
 from manifests.chart.pod import POD
 from manifests.chart.tree import Section, Value
 from manifests.chart.types import (
@@ -12,26 +13,27 @@ from manifests.chart.types import (
     INTERVAL,
     LABELS,
     NAME_OR_EMPTY,
+    NAMESPACE_OR_EMPTY,
+    NAMESPACES,
     OBJECT,
     PEER,
     RELABELING,
+    RIGHTS,
+    RULE,
     SWITCH,
     TEXT,
     TLS,
     closed,
     listed,
     pod_schema,
+    whole,
 )
 from manifests.operator import (
     IMAGE,
+    METRICS_PORT,
     NAME,
 )
 
-NAMESPACES: Raw = {
-    "type": "array",
-    "uniqueItems": True,
-    "items": {"type": "string", "pattern": NAMESPACE_PATTERN},
-}
 LISTED: Raw = {"properties": {"kind": {"const": "List"}}, "required": ["kind"]}
 SCOPE_RULE: Raw = {
     # Helm removes a value that is null, such as `namespaces:` with nothing below it.
@@ -46,6 +48,7 @@ ALERT_LIMITS: Raw = closed(**{name: {"type": "number", "minimum": 0} for name in
 }
 READS: Raw = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_READS}
 REPOSITORY, _, TAG = IMAGE.partition(":")
+ELSEWHERE = Value("namespace", "", NAMESPACE_OR_EMPTY, "Its namespace; empty: the operator's.")
 
 
 def monitor(name: str, what: str) -> Section:
@@ -63,6 +66,7 @@ def monitor(name: str, what: str) -> Section:
                 INTERVAL,
                 "Timeout of a scrape; empty: Prometheus' own default.",
             ),
+            ELSEWHERE,
             Value("relabelings", [], listed(RELABELING), "Relabelings of targets."),
             Value("metricRelabelings", [], listed(RELABELING), "Relabelings of samples."),
         ),
@@ -71,6 +75,32 @@ def monitor(name: str, what: str) -> Section:
 
 NAMES = (
     Value(
+        "nameOverride",
+        "",
+        {"type": "string", "pattern": "^([a-z]([-a-z0-9]{0,38}[a-z0-9])?)?$"},
+        "The chart's name in the label app.kubernetes.io/name, and in the name of all objects if "
+        "`fullnameOverride` is empty; empty: paddlejob-operator.",
+    ),
+    Value(
+        "namespaceOverride",
+        "",
+        NAMESPACE_OR_EMPTY,
+        "The namespace of all objects, which must exist; empty: the release's.",
+    ),
+    Section(
+        "global",
+        "Values that Helm hands to all charts of a chart with several.",
+        (
+            Value(
+                "imagePullSecrets",
+                [],
+                pod_schema("imagePullSecrets"),
+                "Secrets with the login to registries, before those of `image.pullSecrets`.",
+            ),
+        ),
+        {"additionalProperties": True},
+    ),
+    Value(
         "fullnameOverride",
         NAME,
         {"type": "string", "maxLength": 40, "pattern": "^([a-z]([-a-z0-9]*[a-z0-9])?)?$"},
@@ -78,48 +108,7 @@ NAMES = (
         "release with permissions in the same place. Empty: made from the release's name.",
     ),
     Value("commonLabels", {}, LABELS, "Labels of all objects."),
-    Section(
-        "image",
-        "The operator's image.",
-        (
-            Value(
-                "registry",
-                "",
-                {"type": "string", "pattern": "^([^/@\\s]+(/[^:/@\\s]+)*)?$"},
-                "Its registry, put before the repository; empty: `repository` has it already.",
-            ),
-            Value(
-                "repository",
-                REPOSITORY,
-                {"type": "string", "pattern": "^([^/@\\s]+/)?[^:@\\s]+$"},
-                "Its repository, without tag and digest.",
-            ),
-            Value(
-                "tag",
-                "",
-                {"type": "string", "pattern": "^[-.\\w]{0,128}$"},
-                "Its tag; empty: the chart's appVersion.",
-            ),
-            Value(
-                "digest",
-                "",
-                {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"},
-                "Its digest, `sha256:...`, which overrides the tag.",
-            ),
-            Value(
-                "pullPolicy",
-                "",
-                {"enum": ["", "Always", "IfNotPresent", "Never"]},
-                "When to pull it; empty: Kubernetes' own default.",
-            ),
-            Value(
-                "pullSecrets",
-                [],
-                pod_schema("imagePullSecrets"),
-                "Secrets with the login to the registry: `- name: ...`.",
-            ),
-        ),
-    ),
+    image("The operator's image.", REPOSITORY, "the chart's appVersion"),
 )
 SCOPE = (
     Section(
@@ -159,6 +148,12 @@ SURROUNDINGS = (
                 True,
                 SWITCH,
                 "Create its roles and their bindings; otherwise they must exist.",
+            ),
+            Value(
+                "additionalRules",
+                [],
+                RIGHTS,
+                "More rules of its role, in each place where it has that role.",
             ),
         ),
     ),
@@ -241,6 +236,8 @@ SURROUNDINGS = (
                         "Type of the Service: reachable in the cluster only, or from outside too.",
                     ),
                     Value("annotations", {}, ANNOTATIONS, "Its annotations."),
+                    Value("labels", {}, LABELS, "Its labels."),
+                    Value("port", METRICS_PORT, whole(1) | {"maximum": 65535}, "Its port."),
                 ),
             ),
             monitor("serviceMonitor", "ServiceMonitor"),
@@ -266,6 +263,13 @@ SURROUNDINGS = (
                         "now (…Stalled, …OnLostNodes, …WritesRefused), and restarts and Events in "
                         "15 minutes.",
                     ),
+                    ELSEWHERE,
+                    Value(
+                        "additionalRules",
+                        [],
+                        listed(RULE),
+                        "More alerts and recorded metrics, as in a file of Prometheus' rules.",
+                    ),
                 ),
             ),
             Section(
@@ -282,6 +286,7 @@ SURROUNDINGS = (
                     Value(
                         "annotations", {}, ANNOTATIONS, "Its annotations, such as a folder's name."
                     ),
+                    ELSEWHERE,
                 ),
             ),
         ),
@@ -341,11 +346,7 @@ SURROUNDINGS = (
             Value("reads", 5, READS, "Logs read per second, for all jobs together."),
         ),
     ),
-    Section(
-        "elasticEtcd",
-        "The etcd through which the launchers of elastic jobs meet: docs/elastic.md.",
-        (Value("namespaces", [], NAMESPACES, "The namespaces that get an etcd; they must exist."),),
-    ),
+    ETCD,
 )
 EXTRA = (
     Value(

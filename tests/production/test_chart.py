@@ -287,6 +287,49 @@ def test_what_is_wrong_is_refused(told: str, values: Raw) -> None:
     assert done.stdout == ""
 
 
+def test_a_flow_schema_needs_a_server_that_serves_it() -> None:
+    flow = {"flowSchema": {"enabled": True}}
+    for version in ("v1.25.0", "v1.28.9-gke.100"):
+        command = ("template", RELEASE, str(CHART), f"--kube-version={version}")
+        done = run_helm(*command, values=flow, check=False)
+        assert "flowSchema: Kubernetes" in done.stderr
+        run_helm(*command)
+    assert template(flow, "--kube-version=v1.29.3-gke.1")
+
+
+@pytest.mark.parametrize("given", ["50%", 1, 2])
+def test_a_budget_that_lets_one_of_three_go_is_made(given: Any) -> None:
+    budget = {"enabled": True, "minAvailable": given}
+    made = only(template({"replicas": 3, "podDisruptionBudget": budget}), "PodDisruptionBudget")
+    assert made["spec"]["minAvailable"] == given
+
+
+def test_the_release_of_a_platform_has_its_names_places_and_secrets() -> None:
+    made = template(SETS["a platform's own chart"])
+    etcd = only(made, "StatefulSet")
+    pod = only(made, "Deployment")["spec"]["template"]
+    assert pod["metadata"]["labels"]["app.kubernetes.io/name"] == "paddle"
+    assert pod["spec"]["imagePullSecrets"] == [{"name": "registry"}]
+    assert etcd["spec"]["template"]["spec"]["imagePullSecrets"] == [
+        {"name": "registry"},
+        {"name": "etcd"},
+    ]
+    (container,) = etcd["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "r.example.com/quay.io/coreos/etcd:v3.6.8"
+    assert etcd["metadata"]["labels"].items() >= {"owner": "platform", "team": "platform"}.items()
+    placed = {obj["kind"]: obj["metadata"].get("namespace") for obj in made}
+    assert {placed[kind] for kind in ("ServiceMonitor", "PrometheusRule", "ConfigMap")} == {
+        "monitoring"
+    }
+    assert {placed[kind] for kind in ("Deployment", "ServiceAccount")} == {"ml-system"}
+    spec = only(made, "ServiceMonitor")["spec"]
+    assert spec["namespaceSelector"] == {"matchNames": ["ml-system"]}
+    groups = only(made, "PrometheusRule")["spec"]["groups"]
+    assert groups[-1]["rules"] == [{"alert": "Mine", "expr": "up == 0", "for": "5m"}]
+    for binding in (obj for obj in made if obj["kind"].endswith("RoleBinding")):
+        assert [each["namespace"] for each in binding["subjects"]] == ["ml-system"]
+
+
 @pytest.mark.parametrize("path", RIGHT)
 def test_each_value_may_be_changed_and_has_an_effect(path: str) -> None:
     changed: Any = RIGHT[path]["value"]

@@ -23,6 +23,29 @@ cluster, these find nothing.
 {{- if or (lt (int (first $ends)) 1) (gt (int (last $ends)) 65535) (lt (sub (int (last $ends)) (int (first $ends))) 19) }}
 {{- fail "operator.hostPortRange: needs at least 20 ports, the lower end first, none above 65535" }}
 {{- end }}
+{{- range .Values.extraArgs }}
+{{- $flag := regexReplaceAll "=.*" (trimPrefix "--" .) "" }}
+{{- $text := ternary (regexReplaceAll "^[^=]*=" . "") "true" (contains "=" .) }}
+{{- include "paddlejob-operator.checkFlag" (list "extraArgs" . $flag $text) }}
+{{- end }}
+{{- range .Values.env }}
+{{- if and (hasPrefix "PADDLEJOB_" .name) (hasKey . "value") }}
+{{- include "paddlejob-operator.checkFlag" (list "env" .name (trimPrefix "PADDLEJOB_" .name | lower | replace "_" "-") (toString .value)) }}
+{{- end }}
+{{- end }}
+{{- if and .Values.flowSchema.enabled (semverCompare "<1.29.0-0" .Capabilities.KubeVersion.Version) }}
+{{- fail (printf "flowSchema: Kubernetes %s does not serve it: flowcontrol.apiserver.k8s.io/v1 came with 1.29" .Capabilities.KubeVersion.Version) }}
+{{- end }}
+{{- include "paddlejob-operator.checkBudget" . }}
+{{- $containers := dict "manager" "yes" }}
+{{- range $where := list "sidecars" "initContainers" }}
+{{- range get $.Values $where }}
+{{- if get $containers .name }}
+{{- fail (printf "%s: a container is named %s already" $where .name) }}
+{{- end }}
+{{- $_ := set $containers .name "yes" }}
+{{- end }}
+{{- end }}
 {{- $volumes := dict "metrics-certificate" .Values.metrics.certificateSecret }}
 {{- range .Values.extraVolumes }}
 {{- if get $volumes .name }}
@@ -30,7 +53,12 @@ cluster, these find nothing.
 {{- end }}
 {{- $_ := set $volumes .name "yes" }}
 {{- end }}
+{{- $paths := dict }}
 {{- range .Values.extraVolumeMounts }}
+{{- if get $paths .mountPath }}
+{{- fail (printf "extraVolumeMounts: %s is there twice" .mountPath) }}
+{{- end }}
+{{- $_ := set $paths .mountPath "yes" }}
 {{- if not (get $volumes .name) }}
 {{- fail (printf "extraVolumeMounts: no volume is named %s" .name) }}
 {{- end }}
@@ -55,6 +83,11 @@ cluster, these find nothing.
 {{- end }}
 {{- end }}
 {{- end }}
+{{- range $where := list "labels" "podLabels" }}
+{{- if hasKey (get $.Values.elasticEtcd $where | default dict) "app.kubernetes.io/name" }}
+{{- fail (printf "elasticEtcd.%s: app.kubernetes.io/name is the chart's own, by which etcd's pods are found" $where) }}
+{{- end }}
+{{- end }}
 {{- $name := include "paddlejob-operator.fullname" . }}
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
 {{- fail (printf "fullnameOverride: empty, and a Service cannot be named after the release: %s" $name) }}
@@ -73,6 +106,48 @@ cluster, these find nothing.
 {{- end }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{/*
+A flag of the operator that is set beside `operator`. Arguments: the value that sets it, the words, the flag, its text.
+*/}}
+{{- define "paddlejob-operator.checkFlag" -}}
+{{- $where := index . 0 }}{{ $words := index . 1 }}{{ $flag := index . 2 }}{{ $text := index . 3 }}
+{{- with get (include "paddlejob-operator.flagRules" $ | fromYaml) $flag }}
+{{- $number := float64 $text }}
+{{- if not (regexMatch .pattern $text) }}
+{{- fail (printf "%s: %s: the operator does not take %q for --%s" $where $words $text $flag) }}
+{{- end }}
+{{- if or (and (hasKey . "minimum") (lt $number (float64 .minimum))) (and (hasKey . "exclusiveMinimum") (le $number (float64 .exclusiveMinimum))) (and (hasKey . "maximum") (gt $number (float64 .maximum))) }}
+{{- fail (printf "%s: %s: --%s is from %v to %v" $where $words $flag (get . "minimum" | default .exclusiveMinimum) .maximum) }}
+{{- end }}
+{{- if and (eq $flag "leader-elect") (not (regexMatch "(?i)^(true|1|yes)$" $text)) }}
+{{- fail (printf "%s: %s: set operator.leaderElect instead, or pods would write at once" $where $words) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* A budget that lets no pod go would block every drain of its node. */}}
+{{- define "paddlejob-operator.checkBudget" -}}
+{{- $replicas := int .Values.replicas }}
+{{- with .Values.podDisruptionBudget }}
+{{- if .enabled }}
+{{- $by := ternary "maxUnavailable" "minAvailable" (eq (include "paddlejob-operator.amount" .minAvailable) "") }}
+{{- $amount := include "paddlejob-operator.amount" (get . $by) }}
+{{- $pods := int $amount }}
+{{- if hasSuffix "%" $amount }}
+{{- $pods = div (add (mul (int (trimSuffix "%" $amount)) $replicas) 99) 100 }}
+{{- end }}
+{{- if lt (ternary $pods (sub $replicas $pods) (eq $by "maxUnavailable") | int) 1 }}
+{{- fail (printf "podDisruptionBudget.%s: with %q of %d replicas no pod may go, and no drain of its node would end" $by $amount $replicas) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* An amount of pods as text; empty where it is not set. */}}
+{{- define "paddlejob-operator.amount" -}}
+{{- if not (kindIs "invalid" .) }}{{ include "paddlejob-operator.text" . }}{{ end -}}
 {{- end }}
 
 {{/* Whether an object of the cluster belongs to this release. Arguments: the root context, the object. */}}

@@ -240,3 +240,83 @@ kustomize.toolkit.fluxcd.io/prune: disabled
 "host-port-share": ""
 "accelerators": ""
 {{- end }}
+
+{{- define "paddlejob-operator.etcdTag" -}}
+v3.6.8{{- end }}
+
+{{- define "paddlejob-operator.flagRules" -}}
+accelerators:
+  pattern: ^([^/,]+/[^/,]+(,[^/,]+/[^/,]+)*)?$
+config-error-after:
+  maximum: 999999
+  minimum: 0
+  pattern: ^[0-9]{1,10}([.][0-9]+)?$
+default-clean-pod-policy:
+  pattern: ^$|^Always$|^Never$|^OnFailure$|^OnCompletion$
+default-ttl-seconds-after-finished:
+  maximum: 2147483647
+  minimum: 0
+  pattern: ^$|^[0-9]{1,10}$
+elastic-server:
+  pattern: ^([^\s/]+:[0-9]{1,5})?$
+elastic-timeout:
+  maximum: 999999
+  minimum: 1
+  pattern: ^[0-9]{1,10}$
+force-delete-after:
+  maximum: 999999
+  minimum: 0
+  pattern: ^[0-9]{1,10}([.][0-9]+)?$
+give-back-after:
+  maximum: 999999
+  minimum: 0
+  pattern: ^[0-9]{1,10}([.][0-9]+)?$
+health-probe-bind-address:
+  pattern: ^0$|^(0|[^\s/]*:[0-9]{1,5})$
+host-port-range:
+  pattern: ^[0-9]{1,5}-[0-9]{1,5}$
+host-port-share:
+  exclusiveMinimum: 0
+  maximum: 1
+  pattern: ^$|^[0-9]{1,10}([.][0-9]+)?$
+image-error-after:
+  maximum: 999999
+  minimum: 0
+  pattern: ^[0-9]{1,10}([.][0-9]+)?$
+kubeconfig:
+  pattern: ''
+kueue:
+  pattern: (?i)^(true|1|yes|false|0|no)$
+leader-elect:
+  pattern: (?i)^(true|1|yes|false|0|no)$
+leader-election-id:
+  pattern: ^([a-z0-9]([-.a-z0-9]{0,198}[a-z0-9])?)?$
+leader-election-namespace:
+  pattern: ^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$|^$
+log-format:
+  pattern: ^auto$|^json$|^text$
+log-level:
+  pattern: ^debug$|^info$|^warning$|^error$
+metrics-bind-address:
+  pattern: ^0$|^(0|[^\s/]*:[0-9]{1,5})$
+metrics-by-namespace:
+  pattern: (?i)^(true|1|yes|false|0|no)$
+metrics-cert-dir:
+  pattern: ''
+metrics-secure:
+  pattern: (?i)^(true|1|yes|false|0|no)$
+namespace:
+  pattern: ^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(,[a-z0-9][-a-z0-9]*)*$|^$
+progress:
+  pattern: (?i)^(true|1|yes|false|0|no)$
+progress-reads:
+  exclusiveMinimum: 0
+  maximum: 100
+  pattern: ^[0-9]{1,10}([.][0-9]+)?$
+scheduling:
+  pattern: ^none$|^volcano$|^kubernetes$
+workers:
+  maximum: 256
+  minimum: 1
+  pattern: ^[0-9]{1,10}$
+{{- end }}

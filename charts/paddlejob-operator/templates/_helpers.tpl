@@ -1,17 +1,27 @@
+{{/* Name of the chart. */}}
+{{- define "paddlejob-operator.name" -}}
+{{- .Values.nameOverride | default .Chart.Name -}}
+{{- end }}
+
+{{/* Namespace of all objects. */}}
+{{- define "paddlejob-operator.namespace" -}}
+{{- .Values.namespaceOverride | default .Release.Namespace -}}
+{{- end }}
+
 {{/* Name of all objects. */}}
 {{- define "paddlejob-operator.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride -}}
-{{- else if contains .Chart.Name .Release.Name -}}
+{{- else if contains (include "paddlejob-operator.name" .) .Release.Name -}}
 {{- .Release.Name | trunc 40 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name (include "paddlejob-operator.name" .) | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 {{- end }}
 
 {{/* Labels by which Deployment and Services select the pods. */}}
 {{- define "paddlejob-operator.selectorLabels" -}}
-app.kubernetes.io/name: paddlejob-operator
+app.kubernetes.io/name: {{ include "paddlejob-operator.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
@@ -51,17 +61,26 @@ annotations:
 {{- define "paddlejob-operator.subjects" -}}
 - kind: ServiceAccount
   name: {{ include "paddlejob-operator.serviceAccountName" . | quote }}
-  namespace: {{ .Release.Namespace | quote }}
+  namespace: {{ include "paddlejob-operator.namespace" . | quote }}
 {{- end }}
 
-{{/* The image: a digest wins over a tag. */}}
+{{/* An image: a digest wins over a tag. Arguments: its values, and the tag where they have none. */}}
 {{- define "paddlejob-operator.image" -}}
-{{- $repository := list .Values.image.registry .Values.image.repository | compact | join "/" -}}
-{{- if .Values.image.digest -}}
-{{- printf "%s@%s" $repository .Values.image.digest -}}
+{{- $image := index . 0 -}}
+{{- $repository := list $image.registry $image.repository | compact | join "/" -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $repository $image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" $repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- printf "%s:%s" $repository ($image.tag | default (index . 1)) -}}
 {{- end -}}
+{{- end }}
+
+{{/* The secrets with which images are pulled. Arguments: the root context, those of one image. */}}
+{{- define "paddlejob-operator.pullSecrets" -}}
+{{- with concat ((index . 0).Values.global.imagePullSecrets | default list) (index . 1) }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{/* A value as text: numbers come to templates as floats, and large ones would get an exponent. */}}
@@ -111,14 +130,14 @@ namespace, except for a release of all namespaces, of which there is only one.
 */}}
 {{- define "paddlejob-operator.metricsRole" -}}
 {{- $root := index . 0 -}}
-{{- $of := ternary "" (printf "-%s" $root.Release.Namespace) (eq $root.Values.scope.kind "All") -}}
+{{- $of := ternary "" (printf "-%s" (include "paddlejob-operator.namespace" $root)) (eq $root.Values.scope.kind "All") -}}
 {{- printf "%s%s-metrics-%s" (include "paddlejob-operator.fullname" $root) $of (index . 1) -}}
 {{- end }}
 
 {{/* The namespaces with Roles for the operator, as {"names": [...]}; none where it has a ClusterRole. */}}
 {{- define "paddlejob-operator.namespaces" -}}
 {{- if eq .Values.scope.kind "Own" -}}
-{{- dict "names" (list .Release.Namespace) | toYaml -}}
+{{- dict "names" (list (include "paddlejob-operator.namespace" .)) | toYaml -}}
 {{- else -}}
 {{- $names := list -}}
 {{- range .Values.scope.namespaces -}}
@@ -137,7 +156,7 @@ namespace, except for a release of all namespaces, of which there is only one.
 cluster, as in `helm template`, not even the release's own namespace is found, and none counts as gone. */}}
 {{- define "paddlejob-operator.isGone" -}}
 {{- $ := index . 0 -}}
-{{- if and $.Release.IsUpgrade (lookup "v1" "Namespace" "" $.Release.Namespace) -}}
+{{- if and $.Release.IsUpgrade (lookup "v1" "Namespace" "" (include "paddlejob-operator.namespace" $)) -}}
 {{- if not (lookup "v1" "Namespace" "" (index . 1)) -}}true{{- end -}}
 {{- end -}}
 {{- end }}
@@ -145,8 +164,19 @@ cluster, as in `helm template`, not even the release's own namespace is found, a
 {{/* The part of the pod spec that the operator's pods and the pod of `helm test` share. */}}
 {{- define "paddlejob-operator.podSpec" -}}
 serviceAccountName: {{ include "paddlejob-operator.serviceAccountName" . | quote }}
-{{- with .Values.image.pullSecrets }}
-imagePullSecrets:
+{{- include "paddlejob-operator.pullSecrets" (list . .Values.image.pullSecrets) }}
+{{- with .Values.runtimeClassName }}
+runtimeClassName: {{ . | quote }}
+{{- end }}
+{{- with .Values.schedulerName }}
+schedulerName: {{ . | quote }}
+{{- end }}
+{{- with .Values.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.dnsConfig }}
+dnsConfig:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .Values.podSecurityContext }}
@@ -182,7 +212,7 @@ volumes:
 
 {{/* The part of the container that these pods share. */}}
 {{- define "paddlejob-operator.container" -}}
-image: {{ include "paddlejob-operator.image" . | quote }}
+image: {{ include "paddlejob-operator.image" (list .Values.image .Chart.AppVersion) | quote }}
 {{- with .Values.image.pullPolicy }}
 imagePullPolicy: {{ . }}
 {{- end }}
@@ -236,7 +266,7 @@ volumeMounts:
 {{- end }}
 {{- /* With a Lease named after the list, an upgrade that changes the list would have two leaders. */}}
 {{- if and (ne .Values.scope.kind "All") (not .Values.operator.leaderElectionId) }}
-- --leader-election-id={{ .Release.Namespace }}-{{ .Release.Name }}
+- --leader-election-id={{ include "paddlejob-operator.namespace" . }}-{{ .Release.Name }}
 {{- end }}
 {{- $defaults := include "paddlejob-operator.flagDefaults" . | fromYaml }}
 {{- range $name, $value := .Values.operator }}
@@ -264,4 +294,37 @@ volumeMounts:
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
 {{- end }}
+{{- end }}
+
+{{/* What the release adds to the etcd of elastic jobs: labels, labels of its pod, the pod's spec, its container. */}}
+{{- define "paddlejob-operator.etcdLabels" -}}
+{{- with merge dict .Values.elasticEtcd.labels .Values.commonLabels }}{{ toYaml . }}{{ end }}
+{{- end }}
+
+{{- define "paddlejob-operator.etcdPodLabels" -}}
+{{- with merge dict .Values.elasticEtcd.podLabels .Values.elasticEtcd.labels .Values.commonLabels }}{{ toYaml . }}{{ end }}
+{{- end }}
+
+{{- define "paddlejob-operator.etcdImage" -}}
+{{- include "paddlejob-operator.image" (list .Values.elasticEtcd.image (include "paddlejob-operator.etcdTag" .)) }}
+{{- end }}
+
+{{- define "paddlejob-operator.etcdPodSpec" -}}
+{{- include "paddlejob-operator.pullSecrets" (list . .Values.elasticEtcd.image.pullSecrets) | trim }}
+{{- with .Values.elasticEtcd.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.elasticEtcd.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "paddlejob-operator.etcdContainer" -}}
+{{- with .Values.elasticEtcd.image.pullPolicy }}imagePullPolicy: {{ . }}{{ end }}
+{{- end }}
+
+{{- define "paddlejob-operator.etcdResources" -}}
+{{- toYaml .Values.elasticEtcd.resources }}
 {{- end }}

@@ -9,6 +9,7 @@ from configparser import ConfigParser
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -141,6 +142,17 @@ def test_etcd_of_elastic_jobs_lets_in_pods_of_its_own_namespace_only() -> None:
     # Without a namespaceSelector a peer is of the policy's own namespace.
     (peer,) = rule["from"]
     assert peer == {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "paddlejob"}}}
+
+
+@pytest.mark.parametrize("address", ["10.0.0.7", "fd00::7"])
+def test_etcd_of_elastic_jobs_listens_whatever_the_family_of_its_pods_address(address: str) -> None:
+    (etcd,) = of_kind(ETCD, "StatefulSet")
+    words = " ".join(etcd["spec"]["template"]["spec"]["containers"][0]["command"])
+    for name, value in {"POD_IP": address, "POD_NAME": "a", "POD_NAMESPACE": "b"}.items():
+        words = words.replace(f"$({name})", value)
+    places = [urlsplit(url).netloc for url in re.findall(r"http://\S+", words)]
+    assert len(places) == 5
+    assert all(re.fullmatch(r"[\w.-]+:\d+", place) for place in places)
 
 
 def test_etcd_of_elastic_jobs_cannot_grow_without_bound() -> None:
