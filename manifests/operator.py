@@ -20,6 +20,8 @@ from manifests.rbac import (
 NAMESPACE = "paddle-system"
 NAME = "paddle-controller-manager"
 IMAGE = f"paddlejob-operator:{RELEASE}"
+NAMED_AFTER = "-of-$(OPERATOR_NAMESPACE)"
+"""Only a variable of kustomize is replaced after an overlay has changed the namespace."""
 RBAC = "rbac.authorization.k8s.io"
 METRICS_PORT = 8080
 HEALTH_PORT = 8081
@@ -48,7 +50,8 @@ class Variant:
 
     The operator for all namespaces asks the API server who is allowed to read the metrics, which
     needs a cluster-wide permission. In a movable variant no argument contains the namespace, so
-    that kustomize can change it.
+    that kustomize can change it, and the names of cluster-wide objects end in it, so that a second
+    operator in another namespace does not take the first one's.
     """
 
     all_namespaces: bool = False
@@ -59,7 +62,7 @@ class Variant:
 def build_operator(variant: Variant) -> list[Raw]:
     """All objects, in the order in which they are created."""
     account = _object("v1", "ServiceAccount", NAME)
-    return [
+    objects = [
         _namespace(),
         account,
         *_roles(variant),
@@ -67,6 +70,18 @@ def build_operator(variant: Variant) -> list[Raw]:
         _deployment(variant),
         _metrics_service(),
     ]
+    if variant.is_movable:
+        _name_after_namespace(objects)
+    return objects
+
+
+def _name_after_namespace(objects: list[Raw]) -> None:
+    """Let the names of ClusterRoles and their bindings end in a variable of kustomize."""
+    for obj in objects:
+        if obj["kind"].startswith("ClusterRole"):
+            obj["metadata"]["name"] += NAMED_AFTER
+            if "roleRef" in obj:
+                obj["roleRef"]["name"] += NAMED_AFTER
 
 
 def _object(api_version: str, kind: str, name: str, *, in_cluster_scope: bool = False) -> Raw:

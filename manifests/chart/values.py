@@ -78,8 +78,8 @@ NAMES = (
         "nameOverride",
         "",
         {"type": "string", "pattern": "^([a-z]([-a-z0-9]{0,38}[a-z0-9])?)?$"},
-        "The chart's name in the label app.kubernetes.io/name, and in the name of all objects if "
-        "`fullnameOverride` is empty; empty: paddlejob-operator.",
+        "The end of the name of all objects, after the release's, unless `fullnameOverride` is set "
+        "to another name; empty: `fullnameOverride`. Labels stay: tools find the operator by them.",
     ),
     Value(
         "namespaceOverride",

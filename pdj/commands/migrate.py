@@ -24,6 +24,7 @@ from pdj.documents.migration import (
     Files,
     Step,
     examine,
+    find_ours,
     find_owners,
     find_strays,
     is_former_operator,
@@ -75,7 +76,7 @@ def run(session: Session) -> int:
     )
     concerns = [concern for job in jobs for concern in examine(job)]
     concerns += find_strays(jobs, deployments)
-    concerns += find_owners(deployments, crds)
+    concerns += [*find_owners(deployments, crds), *find_ours(deployments)]
     _report(session.screen, jobs, deployments, concerns)
     if any(concern.is_in_the_way for concern in concerns) and not options.anyway:
         session.screen.write("nothing was done: fix these problems, or use --anyway")

@@ -31,6 +31,7 @@ FORMER_RIGHTS = (
     "configmap/b2a304f2.paddlepaddle.org",
 )
 _APPLY = ("apply", "--server-side", "--force-conflicts", "-f")
+NAMESPACE = "paddle-system"
 ROLLOUT_SECONDS = 590
 
 
@@ -106,6 +107,23 @@ def find_owners(deployments: Sequence[Raw], crds: Sequence[Raw]) -> Iterator[Con
             text = f"belongs to {owner}, which can delete it, and deleting the CRD deletes all jobs"
             clear = " && ".join([first, *_clear(thing, prefix)])
             yield Concern(_target(thing), f"{text}. First run: {clear}", True)
+
+
+def find_ours(deployments: Sequence[Raw]) -> Iterator[Concern]:
+    """This operator's Deployments that the plain files would not just update.
+
+    A tool or a person has installed these elsewhere: the migration would start a second operator,
+    or overwrite what the tool manages.
+    """
+    for thing in deployments:
+        owned = _helm(thing) or _argo(thing) or _flux(thing)
+        is_plain = (namespace_of(thing), name_of(thing)) == (NAMESPACE, NAME)
+        if _is_ours(thing) and (owned or not is_plain):
+            by = owned[0] if owned else "installed by hand"
+            text = (
+                f"this operator runs already ({by}): there is nothing to migrate with plain files"
+            )
+            yield Concern(f"{namespace_of(thing)}/{name_of(thing)}", text, True)
 
 
 def _helm(thing: Raw) -> tuple[str, str, str] | None:
@@ -216,7 +234,7 @@ def plan_start(files: Files) -> list[Step]:
     return [
         Step("replace the CRD; jobs stay", (*_APPLY, files.crd)),
         Step("start this operator", (*_APPLY, files.operator)),
-        Step("wait until it is ready", ("-n", "paddle-system", *rollout)),
+        Step("wait until it is ready", ("-n", NAMESPACE, *rollout)),
     ]
 
 
@@ -224,8 +242,11 @@ def is_former_operator(deployment: Raw) -> bool:
     """Whether this is the Deployment of paddle-operator 0.3. The one of this operator has the same
     name, but also has OPERATOR_LABELS.
     """
-    is_ours = OPERATOR_LABELS.items() <= labels_of(deployment).items()
-    return name_of(deployment) == NAME and not is_ours
+    return name_of(deployment) == NAME and not _is_ours(deployment)
+
+
+def _is_ours(deployment: Raw) -> bool:
+    return OPERATOR_LABELS.items() <= labels_of(deployment).items()
 
 
 def _is_held(job: Raw) -> bool:

@@ -94,9 +94,14 @@ cluster, these find nothing.
 {{- end }}
 {{- /* Skipped if the release makes no ClusterRole: its installer is perhaps not allowed to read such bindings. */}}
 {{- if or (eq .Values.scope.kind "All") .Values.userRoles.aggregate }}
-{{- $everywhere := lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" $name }}
-{{- if and $everywhere (not (include "paddlejob-operator.isOurs" (list . $everywhere))) }}
-{{- fail (printf "scope: the ClusterRoleBinding %s gives another operator the jobs of all namespaces" $name) }}
+{{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "").items }}
+{{- if and (eq (get (.metadata.labels | default dict) "app.kubernetes.io/name") "paddlejob-operator") (not (include "paddlejob-operator.isOurs" (list $ .))) }}
+{{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" .roleRef.name | default dict).rules }}
+{{- if has "paddlejobs/status" (.resources | default list) }}
+{{- fail (printf "scope: a ClusterRoleBinding labelled paddlejob-operator gives another operator the jobs of all namespaces: kubectl get clusterrolebindings -l app.kubernetes.io/name=paddlejob-operator") }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- if eq .Values.scope.kind "All" }}

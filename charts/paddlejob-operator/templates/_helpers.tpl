@@ -10,7 +10,8 @@
 
 {{/* Name of all objects. */}}
 {{- define "paddlejob-operator.fullname" -}}
-{{- if .Values.fullnameOverride -}}
+{{- /* The default gives way to nameOverride, or that would do nothing. */}}
+{{- if and .Values.fullnameOverride (not (and .Values.nameOverride (eq .Values.fullnameOverride "paddle-controller-manager"))) -}}
 {{- .Values.fullnameOverride -}}
 {{- else if contains (include "paddlejob-operator.name" .) .Release.Name -}}
 {{- .Release.Name | trunc 40 | trimSuffix "-" -}}
@@ -21,7 +22,7 @@
 
 {{/* Labels by which Deployment and Services select the pods. */}}
 {{- define "paddlejob-operator.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "paddlejob-operator.name" . }}
+app.kubernetes.io/name: paddlejob-operator
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 

@@ -13,7 +13,15 @@ from api.objects import Raw
 from manifests.operator import Variant as Ours
 from manifests.operator import build_operator
 from pdj.commands.migrate import CRD_FILE, Kubectl, KubectlError, lift_finalizers
-from pdj.documents.migration import Files, Step, examine, find_owners, find_strays, plan
+from pdj.documents.migration import (
+    Files,
+    Step,
+    examine,
+    find_ours,
+    find_owners,
+    find_strays,
+    plan,
+)
 from pdj.session import Session
 from tests.memory.builders import JobBuilder, a_job, a_template
 from tests.memory.former import FINALIZER, former_status
@@ -231,7 +239,26 @@ def test_no_annotation_becomes_a_command(marks):
     assert any(EVIL in word for word in words)
 
 
-def test_our_own_helm_release_is_in_nobodys_way():
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"annotations": HELM}, "this operator runs already (the Helm release ops/former)"),
+        ({"namespace": "elsewhere"}, "this operator runs already (installed by hand)"),
+        ({"name": "mine"}, "this operator runs already"),
+        ({}, ""),
+    ],
+    ids=["helm", "namespace", "name", "plain"],
+)
+def test_our_operator_that_plain_files_would_not_just_update_is_in_the_way(changes, told):
+    (ours,) = (obj for obj in build_operator(Ours()) if obj["kind"] == "Deployment")
+    ours["metadata"] |= changes
+    found = [*find_ours([ours, {**deepcopy(THEIRS), "kind": "Deployment"}])]
+    assert [each.text.startswith(told) and each.is_in_the_way for each in found] == (
+        [True] if told else []
+    )
+
+
+def test_our_own_helm_release_needs_no_owner_forgotten():
     (ours,) = (obj for obj in build_operator(Ours()) if obj["kind"] == "Deployment")
     crd = {"kind": "CustomResourceDefinition", "metadata": {"name": "pdj", "annotations": HELM}}
     assert not [*find_owners([ours], [crd])]
