@@ -213,6 +213,7 @@ class Reason(StrEnum):
     QUEUED = "Queued"
     QUEUE_UNAVAILABLE = "QueueUnavailable"
     CREATE_REFUSED = "CreateRefused"
+    CREATE_UNANSWERED = "CreateUnanswered"
     DELETE_REFUSED = "DeleteRefused"
     PATCH_REFUSED = "PatchRefused"
     NAME_CONFLICT = "NameConflict"

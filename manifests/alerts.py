@@ -227,7 +227,7 @@ ALERTS = (
         "PaddleJobWritesRefused",
         "warning",
         f"max {BY}, reason) (paddlejob_waiting_jobs"
-        '{reason=~"CreateRefused|DeleteRefused|PatchRefused|NameConflict"}) > {limit}',
+        '{reason=~"Create(Refused|Unanswered)|DeleteRefused|PatchRefused|NameConflict"}) > {limit}',
         10 * MINUTE,
         "The API server refuses what PaddleJobs need: {{ $labels.reason }}",
         "{{ $value }} jobs have waited for ten minutes, because the API server refuses to create, "

@@ -154,7 +154,15 @@ REASONS: Final[dict[str, Meaning]] = {
          "API server 拒绝 operator 创建子对象：Pod 安全标准、webhook，或 operator 权限不足。"),
         ("Change the pod template to what the namespace allows, or have the policy or the "
          "operator's rights changed; the operator retries by itself.",
-         "按命名空间的要求修改 Pod 模板，或请管理员修改策略或权限；operator 会自动重试。"),
+         "按命名空间的要求修改 Pod 模板，或请管理员修改策略或权限；operator 会自动重试。")),
+    Reason.CREATE_UNANSWERED: Meaning(ADMIN, "Pending, Event",
+        ("The API server cannot create an object of the job: a webhook that it has to ask, such as "
+         "Kueue's, does not answer, or the API server itself has trouble. Nobody has refused it.",
+         "API server 无法创建作业的子对象：它必须询问的 webhook（例如 Kueue 的）没有响应，"
+         "或它自身有故障。并没有谁拒绝它。"),
+        ("Have the service that the message names repaired; the template is not at fault, and the "
+         "operator retries by itself.",
+         "请管理员修复消息中提到的服务；Pod 模板没有问题，operator 会自动重试。"),
         ("Also if a create in this namespace failed after 5 s or more, for example because a "
          "webhook hangs: other jobs of the namespace that need the same kind of object then "
          "report it first, and try later.",

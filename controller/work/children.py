@@ -27,7 +27,7 @@ from kube.errors import (
     Ownerless,
     Transient,
 )
-from reconcile.model.plan import Create, Delete, ObjectReference, Patch
+from reconcile.model.plan import ALTERED, Create, Delete, ObjectReference, Patch
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class ChildWriter:
             return None
         # The next pass would not find the child, or would take it for another job's child.
         self.delete(owner, Delete(ObjectReference.of({**body, "metadata": obj["metadata"]})))
-        return Invalid(f"admission changed {altered}", reason="Altered")
+        return Invalid(f"admission changed {altered}", reason=ALTERED)
 
     def delete(self, owner: Owner, item: Delete) -> ApiError | None:
         """Delete a child; also succeeds if it is already gone."""

@@ -7,6 +7,7 @@ job that then no longer needs the write must neither wait for it nor report such
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from http import HTTPStatus
 
 from api.catalogue.reasons import REASONS
 from api.constants import (
@@ -30,10 +31,15 @@ from reconcile.children.workload import (
     workload_patches,
 )
 from reconcile.model.hold import Hold, and_more
-from reconcile.model.plan import FORMER_JOB, OWNERLESS, YOUNG_KIND, Patch, Plan, Refusal
+from reconcile.model.plan import ALTERED, FORMER_JOB, OWNERLESS, YOUNG_KIND, Patch, Plan, Refusal
 from reconcile.model.view import View
 from reconcile.objects.gang import find_gang, own_pod_group_patches
 
+FILLED_IN = (
+    "the template does not say this, a LimitRange or a webhook of the namespace does (kubectl get "
+    "limitranges): set requests and limits in the template, or have that corrected; the operator "
+    "retries by itself"
+)
 Names = dict[str, AbstractSet[str]]
 """The names of children, by their kind."""
 
@@ -134,9 +140,26 @@ def _explain(view: View, refusal: Refusal) -> Hold:
         reason, cause = Reason.QUOTA_EXCEEDED, f"quota exceeded: {refusal.message}"
     elif refusal.is_delete:
         reason = Reason.DELETE_REFUSED
+    elif refusal.is_patch:
+        reason = Reason.PATCH_REFUSED
     else:
-        reason = Reason.PATCH_REFUSED if refusal.is_patch else Reason.CREATE_REFUSED
-    return Hold(reason, cause, REASONS[reason].clause, warns=True)
+        reason = Reason.CREATE_REFUSED if _is_answered(refusal) else Reason.CREATE_UNANSWERED
+    next_step = FILLED_IN if _is_filled_in(refusal) else REASONS[reason].clause
+    return Hold(reason, cause, next_step, warns=True)
+
+
+def _is_answered(refusal: Refusal) -> bool:
+    """Whether somebody has decided against the write, rather than the API server failed at it.
+
+    It answers with 500 where a webhook that it must ask does not answer, or not in time.
+    """
+    return 0 < refusal.code < HTTPStatus.TOO_MANY_REQUESTS or refusal.reason == ALTERED
+
+
+def _is_filled_in(refusal: Refusal) -> bool:
+    """Whether a value is invalid that the template does not have: admission has put it in."""
+    is_invalid = refusal.code == HTTPStatus.UNPROCESSABLE_ENTITY and refusal.reason == "Invalid"
+    return is_invalid and not refusal.is_final
 
 
 def refusal_cause(refusal: Refusal) -> str:

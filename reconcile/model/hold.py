@@ -5,6 +5,7 @@ no elapsed time, because every pass would then change the status. No code reads 
 later passes use `JobStatus.waiting`.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
@@ -17,6 +18,7 @@ from reconcile.model.plan import Refusal
 MAX_CAUSE_CHARACTERS = 360
 MAX_NEXT_CHARACTERS = 240
 """Enough for a command with a name of 63 characters and a UID: a command must not be cut."""
+_LAST_PARENTHESES = re.compile(r"(.*\S) ?\([^()]*\)", re.DOTALL)
 CONFIG_FLAG = "--config-error-after"
 IMAGE_FLAG = "--image-error-after"
 GIVE_BACK_FLAG = "--give-back-after"
@@ -63,14 +65,14 @@ class Hold:
     @property
     def message(self) -> str:
         """The whole sentence, with cause and next step cut to their limits."""
-        cause, next_step = self.cause[:MAX_CAUSE_CHARACTERS], self.next_step[:MAX_NEXT_CHARACTERS]
+        cause, next_step = shorten(self.cause), self.next_step[:MAX_NEXT_CHARACTERS]
         return f"{cause}{self.more}; next: {next_step}"
 
     def waiting(self, status: JobStatus, now: datetime) -> Waiting:
         """The part of the hold that status stores. A grace period that runs keeps its start."""
         since = grace_since(status, self.reason, self.grace) if self.grace else None
         return Waiting(
-            cause=self.cause[:MAX_CAUSE_CHARACTERS],
+            cause=shorten(self.cause),
             next_step=self.next_step[:MAX_NEXT_CHARACTERS],
             child=self.child,
             state=self.state,
@@ -92,6 +94,19 @@ def grace_since(status: JobStatus, reason: Reason | None, flag: str) -> datetime
 def earliest(*times: float | None) -> float | None:
     """The smallest of these numbers of seconds that is above 0; None if there is none."""
     return min((each for each in times if each is not None and each > 0), default=None)
+
+
+def shorten(cause: str) -> str:
+    """The cause, cut to its limit. Texts in parentheses go first, the last one before others.
+
+    Pod Security, for example, lists its reasons, each with its explanation in parentheses.
+    """
+    while len(cause) > MAX_CAUSE_CHARACTERS:
+        shorter = _LAST_PARENTHESES.sub(r"\1", cause, count=1)
+        if shorter == cause:
+            return cause[:MAX_CAUSE_CHARACTERS]
+        cause = shorter
+    return cause
 
 
 def and_more(number: int) -> str:

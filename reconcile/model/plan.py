@@ -112,6 +112,8 @@ FORMER_JOB = "FormerJob"
 """Reason of a refusal: a child of a deleted job of the same name still has the name."""
 OWNERLESS = "Ownerless"
 """Reason of a refusal: a restored child of a former job has the name. Message: that job's UID."""
+ALTERED = "Altered"
+"""Reason of a refusal: admission changed the child so that the operator could not find it."""
 YOUNG_KIND = "YoungKind"
 """Reason of a refusal: the API server's admission does not know PaddleJobs yet."""
 
@@ -121,7 +123,7 @@ class Refusal:
     """A write of a child that the API server refused in an earlier pass, or that keeps failing.
 
     `reason` is the API server's (Invalid, Forbidden, AlreadyExists, ...), one of those above, or
-    Altered if admission changed the child. AlreadyExists means that an object which this job does
+    AlreadyExists means that an object which this job does
     not control has the name. `is_final`: the child is invalid because of the job's spec, and
     waiting does not help. A write that is neither `is_delete` nor `is_patch` is a create.
     """

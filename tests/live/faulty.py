@@ -225,6 +225,34 @@ def restrict(lab: Lab) -> None:
     wait_refused(lab, "pods", pod, "violates PodSecurity")
 
 
+@contextmanager
+def unanswered(lab: Lab, resource: str) -> Iterator[None]:
+    """While the block lasts, a webhook that must be asked about creates is down."""
+    here = {"matchLabels": {"kubernetes.io/metadata.name": lab.namespace}}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
+    hook = {
+        "name": "down.example.com",
+        "clientConfig": {"url": "https://127.0.0.1:1/"},
+        "rules": [{**rule, "resources": [resource]}],
+        "namespaceSelector": here,
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+    }
+    body = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": lab.namespace},
+        "webhooks": [hook],
+    }
+    lab.kubectl("create", "-f", "-", stdin=json.dumps(body))
+    try:
+        probe = {"metadata": {"name": "probe"}, "spec": shell("exit 0")["spec"]}
+        wait_refused(lab, resource, probe, "failed calling webhook")
+        yield
+    finally:
+        lab.kubectl("delete", "validatingwebhookconfiguration", lab.namespace)
+
+
 def wait_refused(lab: Lab, plural: str, body: Raw, why: str) -> None:
     """Wait until the API server refuses such an object with these words.
 

@@ -133,5 +133,5 @@ def told(lab: Lab) -> list[str]:
         condition["message"]
         for job in lab.items("/apis/batch.paddlepaddle.org/v1", "paddlejobs")
         for condition in job.get("status", {}).get("conditions", ())
-        if (condition["type"], condition["reason"]) == ("Pending", "CreateRefused")
+        if (condition["type"], condition["reason"]) == ("Pending", "CreateUnanswered")
     ]

@@ -8,7 +8,7 @@ import pytest
 from api.constants import Reason
 from localcluster import Cluster
 from tests.conftest import new_namespace
-from tests.live.faulty import restrict
+from tests.live.faulty import restrict, unanswered
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.pdj import assert_explained
 from tests.live.proxy import refused_creates
@@ -52,6 +52,16 @@ def test_job_that_asks_for_a_folder_of_the_host_says_that_it_may_not(restricted,
     first, second, *_ = refused_creates(restricted)
     assert (second - first).total_seconds() >= PAUSE_SECONDS, "and not again and again"
     assert not restricted.pods("greedy")
+
+
+def test_a_webhook_that_is_down_is_the_administrators_and_the_job_goes_on_after_it(lab):
+    with unanswered(lab, "pods"):
+        lab.submit(paddle_job("patient", {"worker": (2, shell("exit 0"))}))
+        reason = "CreateUnanswered"
+        lab.wait(lambda: lab.condition("patient", "Pending").get("reason") == reason, reason)
+        assert "down.example.com" in lab.condition("patient", "Pending")["message"]
+        assert_explained(lab, "patient", Reason.CREATE_UNANSWERED)
+    lab.wait_completed("patient")
 
 
 def told(lab: Lab) -> str:

@@ -203,7 +203,7 @@ ELSEWHERE = {
         Reason.NODE_LOST,
         Reason.FORCE_DELETED,
     },
-    "failures/test_refused_pods.py": {Reason.CREATE_REFUSED},
+    "failures/test_refused_pods.py": {Reason.CREATE_REFUSED, Reason.CREATE_UNANSWERED},
     "surroundings/test_refused_deletes.py": {Reason.DELETE_REFUSED, Reason.PATCH_REFUSED},
     "scheduling/test_partly_placed.py": {Reason.PARTLY_PLACED},
     "scheduling/test_pending.py": {Reason.POD_GROUP_PENDING},

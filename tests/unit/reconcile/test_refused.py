@@ -2,8 +2,10 @@
 
 import pytest
 
+from api.catalogue.meaning import Who
+from api.catalogue.reasons import REASONS
 from api.constants import Reason
-from reconcile.model.plan import FORMER_JOB, YOUNG_KIND, Refusal
+from reconcile.model.plan import ALTERED, FORMER_JOB, YOUNG_KIND, Refusal
 from tests.memory.builders import a_job, view_of, wait_of
 from tests.memory.world import World
 
@@ -105,6 +107,71 @@ def test_what_may_heal_is_waited_for(world, code):
     world.begin(a_job().with_workers(1))
     world.after(100_000)
     assert world.condition("Pending")["reason"] == "CreateRefused"
+
+
+NO_WEBHOOK = 'failed calling webhook "mworkload.kb.io": dial tcp: connect: connection refused'
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "told"),
+    [
+        (500, "InternalError", "CreateUnanswered"),
+        (504, "Timeout", "CreateUnanswered"),
+        (429, "TooManyRequests", "CreateUnanswered"),
+        (0, "Unreachable", "CreateUnanswered"),
+        (403, "Forbidden", "CreateRefused"),
+        (404, "NotFound", "CreateRefused"),
+        (0, ALTERED, "CreateRefused"),
+    ],
+)
+def test_who_does_not_answer_has_refused_nothing(world, code, reason, told):
+    refusal = Refusal("Pod", "train-worker-0", reason, NO_WEBHOOK, code)
+    world.refusals[refusal.child] = refusal
+    world.begin(a_job().with_workers(1))
+    world.after(100_000)
+    pending = world.condition("Pending")
+    assert pending["reason"] == told
+    assert NO_WEBHOOK in pending["message"]
+    meaning = REASONS[pending["reason"]]
+    assert meaning.who is (Who.ADMIN if told == "CreateUnanswered" else Who.USER)
+    assert ("change the pod template" in pending["message"]) == (told == "CreateRefused")
+    world.refusals.clear()
+    world.after(60)
+    assert world.names("Pod") == ["train-worker-0"]
+
+
+def test_a_limit_that_admission_has_put_in_is_named_with_its_cure(world):
+    words = 'Pod "train-worker-0" is invalid: spec.containers[0].resources.requests: Invalid value'
+    words += ': "1Gi": must be less than or equal to memory limit of 512Mi'
+    refusal = Refusal("Pod", "train-worker-0", "Invalid", words, 422)
+    world.refusals[refusal.child] = refusal
+    world.begin(a_job().with_workers(1))
+    pending = world.condition("Pending")
+    assert pending["reason"] == "CreateRefused"
+    for part in ("memory limit of 512Mi", "LimitRange", "kubectl get limitranges", "set requests"):
+        assert part in pending["message"]
+
+
+def test_every_reason_of_pod_security_is_told(world):
+    reasons = (
+        "host namespaces (hostNetwork=true)",
+        'allowPrivilegeEscalation != false (container "paddle" must set '
+        "securityContext.allowPrivilegeEscalation=false)",
+        'unrestricted capabilities (container "paddle" must set '
+        'securityContext.capabilities.drop=["ALL"])',
+        'runAsNonRoot != true (pod or container "paddle" must set '
+        "securityContext.runAsNonRoot=true)",
+        'seccompProfile (pod or container "paddle" must set securityContext.seccompProfile.type to '
+        '"RuntimeDefault" or "Localhost")',
+    )
+    words = f'pods "train-worker-0" is forbidden: violates PodSecurity "x": {", ".join(reasons)}'
+    refusal = Refusal("Pod", "train-worker-0", "Forbidden", words, 403)
+    world.refusals[refusal.child] = refusal
+    world.begin(a_job().with_workers(1))
+    message = world.condition("Pending")["message"]
+    assert all(reason.partition(" (")[0] in message for reason in reasons)
+    assert reasons[0] in message
+    assert "next: change the pod template" in message
 
 
 def test_what_is_invalid_is_told_before_what_may_heal():

@@ -55,7 +55,8 @@ INVALID = 'Pod "train-worker-0" is invalid: spec.containers[0].name: Invalid val
 def refused(message: str, reason: str = "Forbidden", kind: str = "Pod", **more: bool) -> Hold:
     """What a job says whose child is refused so."""
     name = "train" if kind == "ConfigMap" else "train-worker-0"
-    refusal = Refusal(kind, name, reason, message, 403, **more)
+    code = 500 if reason == "InternalError" else 403
+    refusal = Refusal(kind, name, reason, message, code, **more)
     pods = [a_pod(JOB, attempt=0).running()] if refusal.is_delete else []
     return wait_of(view_of(JOB, *pods, refusals=(refusal,)))
 
@@ -239,6 +240,7 @@ SAID: dict[str, Callable[[], Hold]] = {
     "group gone": lambda: wait_of(view_of(VOLCANOS, member(), volcano_served=True)),
     "too many members": lambda: gang(named_pod_group=group("train", 9)),
     "refused": lambda: refused('violates PodSecurity "restricted:latest": ...'),
+    "create unanswered": lambda: refused('failed calling webhook "x": ...', "InternalError"),
     "delete refused": lambda: refused("...", is_delete=True),
     "patch refused": patch_refused,
     "no owner": lambda: refused("a1b2", OWNERLESS),
