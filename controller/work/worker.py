@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from api.objects import uid_of
+from api.constants import Condition
+from api.objects import Raw, condition_of, uid_of
 from api.ownership import Key, Owner
 from controller.cache.store import Family, Store
 from controller.client.resources import PADDLE_JOB
@@ -152,6 +153,7 @@ class Worker:
                 plan = self._decide(key, family, is_report=True)
                 self.applier.report(owner, family, plan, result)
             self._log_writes(result, log)
+            _log_waits(family.job, plan, result, log)
             self._log_trouble(result, lesson.is_new, log)
             filing = _file(plan, result, lesson.is_reported)
         except Exception as error:
@@ -193,6 +195,21 @@ class Worker:
             log.exception("reconcile_raised")
         is_away = isinstance(error, Unreachable)
         return Filing("error", _not_at_once(after_seconds), None, is_failed=True, is_away=is_away)
+
+
+def _log_waits(job: Raw, plan: Plan, result: Result, log: Log) -> None:
+    """Write a line when a reason to wait ends, and when one begins."""
+    if not result.is_status_written or "conditions" not in (plan.status or {}).get("status", {}):
+        return
+    before, after = (
+        condition_of(each, Condition.PENDING) or {} for each in (job, plan.status or {})
+    )
+    if before.get("reason") == after.get("reason"):
+        return
+    if before:
+        log.info("wait_ended", reason=before.get("reason"))
+    if after:
+        log.info("waits", reason=after["reason"], message=after.get("message", ""))
 
 
 def _not_at_once(seconds: float | None) -> float | None:

@@ -180,6 +180,35 @@ def test_each_write_is_a_line_for_who_debugs(bench):
     ]
 
 
+def pending(reason: str) -> Raw:
+    """The status of a job that waits for this reason, or for none."""
+    one = {"type": "Pending", "status": str(bool(reason)), "reason": reason or "AllPodsRunning"}
+    return {"status": {"phase": "Pending", "conditions": [{**one, "message": f"{reason}!"}]}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("", "Unschedulable", [("waits", "Unschedulable", "Unschedulable!")]),
+        ("Unschedulable", "Unschedulable", []),
+        ("Queued", "", [("wait_ended", "Queued", None)]),
+        ("Queued", "ImageError", [
+            ("wait_ended", "Queued", None), ("waits", "ImageError", "ImageError!")]),
+    ],
+)  # fmt: skip
+def test_a_reason_to_wait_is_a_line_when_it_begins_and_when_it_ends(bench, before, after, told):
+    bench.plan = Plan(status=pending(after))
+    put(bench.store, PADDLE_JOB, bench.api.put(PADDLE_JOB.path(*KEY), JOB | pending(before)))
+    with capture_logs() as lines:
+        bench.run()
+    assert told == [
+        (line["event"], line["reason"], line.get("message"))
+        for line in lines
+        if line["log_level"] == "info"
+    ]
+    assert all(line["job"] == "ns/train" for line in lines)
+
+
 def test_own_writes_hold_the_job_back_until_they_are_seen(bench):
     bench.plan = CREATE
     bench.run()
