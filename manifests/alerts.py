@@ -63,10 +63,13 @@ ALERTS = (
     Alert(
         "PaddleJobOperatorDown",
         "critical",
-        "absent(paddlejob_created_total)",
+        "absent(paddlejob_created_total)"
+        f" or (count {BY}) (last_over_time(paddlejob_created_total[{{window}}]))"
+        f" unless count {BY}) (paddlejob_created_total)) and on () paddlejob_created_total",
         5 * MINUTE,
-        "Prometheus sees no PaddleJob operator",
+        "Prometheus sees no PaddleJob operator{{ with $labels.namespace }} in {{ . }}{{ end }}",
         "No metrics of the operator for five minutes: it does not run, or it cannot be scraped.",
+        (("window", DAY),),
     ),
     Alert(
         "PaddleJobOperatorNotLeading",
