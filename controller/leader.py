@@ -74,7 +74,7 @@ class LeaderElector:
         on_lost: Callable[[], None],
     ) -> None:
         self._client = client
-        self._me = candidate
+        self.candidate = self._me = candidate
         self._clock = clock
         self._metrics = metrics.client
         self._log = log.bind(lease=f"{candidate.namespace}/{candidate.name}")

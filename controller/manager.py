@@ -10,7 +10,7 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -29,6 +29,7 @@ from controller.health import DISABLED, HealthServer, Route, check, exposition
 from controller.leader import REQUEST_TIMEOUT_SECONDS, Candidate, LeaderElector
 from controller.logs import Log
 from controller.options import Options
+from controller.rivals import Rivals
 from controller.threads import Threads
 from controller.work.applier import MAX_PARALLEL, Applier
 from controller.work.events import EventRecorder
@@ -98,6 +99,7 @@ class Manager:
         self._memory = JobMemory(self._store, foundation.clock)
         self._watches = self._build_watches(options.namespaces)
         self._elector = self._build_elector(die)
+        self._rivals = self._build_rivals()
         self._recorder, self._worker = self._build_worker(decide)
         self._log_reader = self._build_log_reader()
         self._gate = self._build_gate()
@@ -137,6 +139,8 @@ class Manager:
             self._wait_until(self._elector.acquired.is_set)
             if not self._catch_up():
                 return False
+        if self._rivals is not None and not self._stop.is_set():
+            threads.start("rivals", partial(self._rivals.run, self._stop))
         # Workers last: they must neither see an empty cache nor write without the lease.
         if not self._stop.is_set():
             self._add_all_jobs()
@@ -263,6 +267,16 @@ class Manager:
         # A client of its own: renewals must not queue behind the pods of a wide job.
         client = self._build_client(2, read_timeout_seconds=REQUEST_TIMEOUT_SECONDS)
         return LeaderElector(client, candidate, base.clock, base.metrics, base.log, die)
+
+    def _build_rivals(self) -> Rivals | None:
+        base = self._base
+        if self._elector is None or base.options.namespaces:
+            return None  # only the operator of all namespaces may read all Leases
+        writes = self._elector.write_seconds
+        client = self._build_client(
+            1, write_seconds=writes, read_timeout_seconds=REQUEST_TIMEOUT_SECONDS
+        )
+        return Rivals(client, self._elector.candidate, base.clock, base.metrics, base.log)
 
     def _build_worker(self, decide: Decide) -> tuple[EventRecorder, Worker]:
         base, queue = self._base, self._queue

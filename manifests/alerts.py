@@ -81,6 +81,15 @@ ALERTS = (
         "jobs.",
     ),
     Alert(
+        "PaddleJobOperatorsCompete",
+        "critical",
+        f"max {BY}, instance) (paddlejob_other_leaders) > 0",
+        2 * MINUTE,
+        "Two PaddleJob operators lead at once",
+        "{{ $labels.instance }} runs the jobs of all namespaces, and {{ $value }} other operators "
+        "lead, too: they overwrite each other's changes.",
+    ),
+    Alert(
         "PaddleJobWatchSilent",
         "critical",
         f"max {BY}, instance, kind) (paddlejob_watch_last_event_age_seconds) > {{limit}}",

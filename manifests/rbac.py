@@ -34,8 +34,12 @@ RULES: Table = (
 )
 """Granted in every namespace whose jobs the operator runs."""
 
-CLUSTER_RULES: Table = (("", "nodes", READ),)
-"""Granted only if the operator runs the jobs of all namespaces, to find pods on lost nodes."""
+CLUSTER_RULES: Table = (
+    ("", "nodes", READ),
+    ("coordination.k8s.io", "leases", ("list",)),
+)
+"""Granted only if the operator runs the jobs of all namespaces: to find pods on lost nodes, and
+other operators that lead, too."""
 
 KUEUE_API_GROUP = KUEUE_API_VERSION.partition("/")[0]
 KUEUE_RULES: Table = (

@@ -110,6 +110,11 @@ class ClientMetrics:
         self._requests = counter("rest_client_requests_total", text, ["code", "method", "host"])
         text = "1 on the leader, 0 on a standby"
         self._leader = gauge("leader_election_master_status", text, ["name"])
+        text = (
+            "Other operators that lead at the same time, as the leader of all namespaces sees them"
+        )
+        self.set_rivals = gauge("paddlejob_other_leaders", text).set
+        """This many other operators lead, of the same jobs or of some of them."""
         text = "How long this leader has waited for a new list of the jobs, since it got its lease"
         self.set_catch_up = gauge("paddlejob_leader_catch_up_seconds", text).set
         """A new leader has waited for this many seconds, and does not act yet."""

@@ -2,11 +2,12 @@
 
 import argparse
 import pkgutil
+from datetime import timedelta
 from importlib import metadata
 
 from api.constants import API_VERSION, VERSION
 from api.crd import CRD_NAME
-from api.objects import Raw
+from api.objects import Raw, name_of, namespace_of, parse_time
 from kube.errors import ApiError, Forbidden, Transient
 from pdj.errors import FAILED, OK, Problem
 from pdj.gather.jobs import NO_OPERATOR, check_served
@@ -16,6 +17,11 @@ from pdj.text.terminal import plain
 VERSION_FILE = "version.txt"
 """The file with the version in what `release/` builds."""
 FITS = "this tool and the cluster's CRD match"
+COMPETE = "two operators lead at once and overwrite each other's changes: remove one of them"
+ALL_LEASE = "paddlejob-operator-all"
+"""The Lease of an operator for all namespaces, whose jobs are also those of any other."""
+STALE_SECONDS = 60.0
+"""A Lease that was renewed this much earlier than the latest is nobody's any more."""
 UNSEEN = "the fields cannot be compared: the CRD cannot be read"
 
 
@@ -43,6 +49,12 @@ def run(session: Session) -> int:
     session.screen.write(f"PaddleJob     {API_VERSION}")
     for image in _operators(session):
         session.screen.write(f"Operator      {plain(image)}")
+    leaders = _leaders(session)
+    for leader in leaders:
+        session.screen.write(f"Leads         {plain(leader)}")
+    if len(leaders) > 1 and any(f"/{ALL_LEASE} " in leader for leader in leaders):
+        session.screen.write(COMPETE)
+        return FAILED
     fit = _fit(session)
     session.screen.write(fit)
     return OK if fit in (FITS, UNSEEN) else FAILED
@@ -57,6 +69,24 @@ def _operators(session: Session) -> list[str]:
         return []
     pods = [each["spec"]["template"]["spec"] for each in deployments]
     return sorted({str(each.get("image")) for pod in pods for each in pod["containers"]})
+
+
+def _leaders(session: Session) -> list[str]:
+    """The Leases that operators hold, and who; without those that nobody has renewed for long."""
+    query = {"labelSelector": "app.kubernetes.io/name=paddlejob-operator"}
+    try:
+        leases, _ = session.client.list("/apis/coordination.k8s.io/v1/leases", query)
+    except ApiError:
+        return []
+    held = {}
+    for lease in leases:
+        spec = lease.get("spec") or {}
+        if holder := spec.get("holderIdentity"):
+            renewed = parse_time(str(spec.get("renewTime")).partition(".")[0] + "Z")
+            held[f"{namespace_of(lease)}/{name_of(lease)} {holder}"] = renewed
+    latest = max(filter(None, held.values()), default=None)
+    fresh = timedelta(seconds=STALE_SECONDS)
+    return sorted(who for who, at in held.items() if at and latest and latest - at < fresh)
 
 
 def own_version() -> str:

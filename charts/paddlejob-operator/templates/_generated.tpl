@@ -89,6 +89,12 @@
   verbs:
   - list
   - watch
+- apiGroups:
+  - coordination.k8s.io
+  resources:
+  - leases
+  verbs:
+  - list
 {{- end }}
 
 {{- define "paddlejob-operator.leaseRules" -}}

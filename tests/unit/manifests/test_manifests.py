@@ -14,10 +14,11 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from api.constants import OPERATOR_LABELS, RELEASE
+from api.constants import OPERATOR_LABELS, RELEASE, Role
 from api.crd import PROTECTION
 from manifests.__main__ import ROOT, render
 from manifests.rbac import AGGREGATE
+from tests.memory.builders import a_job, a_pod
 
 Raw = dict[str, Any]
 FOLDER = ROOT / "manifests"
@@ -153,6 +154,28 @@ def test_etcd_of_elastic_jobs_listens_whatever_the_family_of_its_pods_address(ad
     places = [urlsplit(url).netloc for url in re.findall(r"http://\S+", words)]
     assert len(places) == 5
     assert all(re.fullmatch(r"[\w.-]+:\d+", place) for place in places)
+
+
+def test_policy_of_the_network_is_of_the_pods_that_the_operator_makes() -> None:
+    (policy,) = documents("policies/network.yaml")
+    pod = a_pod(a_job().with_workers(2).build(), Role.WORKER).build()["metadata"]["labels"]
+
+    def selects(selector: Raw, labels: Raw) -> bool:
+        wanted = selector.get("matchLabels", {}).items() <= labels.items()
+        return wanted and all(
+            each["key"] in labels for each in selector.get("matchExpressions", ())
+        )
+
+    assert selects(policy["spec"]["podSelector"], pod)
+    peers = [rule["from"][0]["podSelector"] for rule in policy["spec"]["ingress"]]
+    assert [selects(each, pod) for each in peers] == [True]
+    others, etcd, names = policy["spec"]["egress"]
+    assert selects(others["to"][0]["podSelector"], pod)
+    assert "ports" not in others
+    (service, _, _) = documents(ETCD)
+    assert etcd["to"][0]["podSelector"]["matchLabels"] == service["spec"]["selector"]
+    assert [each["port"] for each in etcd["ports"]] == [2379]
+    assert {each["protocol"] for each in names["ports"]} == {"UDP", "TCP"}
 
 
 def test_etcd_of_elastic_jobs_cannot_grow_without_bound() -> None:

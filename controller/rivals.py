@@ -1,0 +1,95 @@
+"""Finds other operators that lead while this one does: two would overwrite each other's changes.
+
+Operators of one scope contend for one Lease only if they are in one namespace. So a leader for all
+namespaces reads, once a minute, the Leases of all operators, by their label. One that somebody has
+renewed since the last time is another leader, of the same jobs or of some of them. Times in Leases
+are other machines', and are only compared with each other. One thread calls `run`.
+"""
+
+import random
+import threading
+from dataclasses import dataclass, field
+
+from api.constants import OPERATOR_LABELS
+from api.objects import Raw, format_time, name_of, namespace_of, uid_of
+from controller.client.api import ApiClient
+from controller.client.resources import EVENT, LEASE
+from controller.leader import Candidate
+from controller.logs import Log
+from controller.work.events import COMPONENT
+from kube.clock import Clock
+from kube.errors import ApiError
+from metrics import Metrics
+
+PERIOD_SECONDS = 60.0
+REASON = "AnotherOperatorLeads"
+_QUERY = {"labelSelector": ",".join(f"{key}={value}" for key, value in OPERATOR_LABELS.items())}
+
+
+@dataclass
+class Rivals:
+    """Reads the Leases, and reports what it finds: in the log, as an Event and as a metric."""
+
+    client: ApiClient
+    me: Candidate
+    clock: Clock
+    metrics: Metrics
+    log: Log
+    _seen: dict[str, str] = field(default_factory=dict)
+    """When each other Lease was renewed, as it was read last."""
+    _told: frozenset[str] = frozenset()
+
+    def run(self, stop: threading.Event) -> None:
+        """Read the Leases at once, and then each minute, until stopped."""
+        self.look()
+        while not self.clock.wait(stop, PERIOD_SECONDS):
+            self.look()
+
+    def look(self) -> None:
+        """Read the Leases once. Without the right to list them, nothing is known of others."""
+        try:
+            leases = self.client.get(LEASE.path(), _QUERY).get("items") or []
+            found = self._leading(leases)
+            self.metrics.client.set_rivals(len(found))
+            own = next((each for each in leases if self._is_own(each)), None)
+            for place in sorted(found):
+                self.log.warning("another_operator_leads", lease=place, holder=found[place])
+                if own and place not in self._told:
+                    self._emit(own, f"{place} is led, too, by {found[place]}: remove one of them")
+            self._told = frozenset(found)
+        except ApiError as error:
+            self.log.debug("leases_not_read", error=error.message)
+
+    def _leading(self, leases: list[Raw]) -> dict[str, str]:
+        """The other Leases that were renewed since the last time, and who holds them."""
+        before, self._seen, found = self._seen, {}, {}
+        for lease in leases:
+            place, spec = f"{namespace_of(lease)}/{name_of(lease)}", lease.get("spec") or {}
+            holder, renewed = str(spec.get("holderIdentity") or ""), str(spec.get("renewTime"))
+            if self._is_own(lease) or not holder:
+                continue
+            self._seen[place] = renewed
+            if before.get(place, renewed) != renewed:
+                found[place] = holder
+        return found
+
+    def _is_own(self, lease: Raw) -> bool:
+        return (namespace_of(lease), name_of(lease)) == (self.me.namespace, self.me.name)
+
+    def _emit(self, own: Raw, message: str) -> None:
+        at, name = format_time(self.clock.now()), f"{name_of(own)}.{random.getrandbits(48):012x}"
+        about = {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "name": name_of(own)}
+        event: Raw = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": self.me.namespace},
+            "involvedObject": {**about, "namespace": self.me.namespace, "uid": uid_of(own)},
+            "type": "Warning",
+            "reason": REASON,
+            "message": message,
+            "source": {"component": COMPONENT},
+            "firstTimestamp": at,
+            "lastTimestamp": at,
+            "count": 1,
+        }
+        self.client.create(EVENT.path(self.me.namespace), event)
