@@ -1,5 +1,7 @@
 """A leader sees that another leads too, and nothing in Leases that nobody renews."""
 
+from typing import Any, cast
+
 import pytest
 from structlog.testing import capture_logs
 
@@ -45,7 +47,7 @@ def lease(namespace: str, holder: str, renewed: str, name: str = ME.name) -> Raw
 )
 def test_another_leader_is_one_whose_lease_is_renewed(clock, metrics, log, other, renewed, leads):
     cluster = Leases()
-    rivals = Rivals(cluster, ME, clock, metrics, log)
+    rivals = Rivals(cast(Any, cluster), ME, clock, metrics, log)
     with capture_logs() as lines:
         for minute in range(3):
             at = minute if renewed else 0
