@@ -235,8 +235,11 @@ REASONS: Final[dict[str, Meaning]] = {
          "higher priority.",
          "无需操作；若反复发生，请按实际用量申请内存和磁盘，或提高优先级。")),
     Reason.POD_VANISHED: Meaning(OPERATOR, "Restarting, Event",
-        ("Somebody has deleted a pod. The others know its old address, so all pods start again.",
-         "有人删除了一个 Pod。其他 Pod 只知道它原来的地址，所以全部 Pod 重新启动。"),
+        ("A pod is gone: somebody has deleted it, or it was evicted while no operator led, as in a "
+         "drain of the operator's own node. The others know its old address, so all pods start "
+         "again.",
+         "一个 Pod 不见了：有人删除了它，或者它在没有 operator 领导时被驱逐，"
+         "例如 drain operator 自己的节点时。其他 Pod 只知道它原来的地址，所以全部 Pod 重新启动。"),
         ("Nothing; do not delete pods of a running job.",
          "无需操作；请不要删除运行中作业的 Pod。")),
     Reason.ADDRESS_CHANGED: Meaning(OPERATOR, "Restarting, Event",
