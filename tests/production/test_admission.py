@@ -22,7 +22,7 @@ STRICT = ("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f
 def prepared(cluster: Cluster) -> Cluster:
     """A cluster with the namespaces that are written into, and the Prometheus operator's kinds."""
     install(cluster, MONITORING, verb=("apply",))
-    for name in (NAMESPACE, "ml-system", *TEAMS):
+    for name in (NAMESPACE, "ml-system", "monitoring", *TEAMS):
         cluster.kubectl("create", "namespace", name)
     return cluster
 
