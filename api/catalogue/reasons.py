@@ -95,8 +95,9 @@ REASONS: Final[dict[str, Meaning]] = {
          "稍后再重新创建全部 Pod；这不计为重启。可以结束其他作业或减少请求；成组调度器要么放置整"
          "个作业，要么全部不放。"),
         ("Or the job has deleted its pods for this reason, and waits before it tries again "
-         "([how](production.md#shared-gpus-gangs)); the Event is sent when the pods are deleted.",
-         "或者作业已因此删除了它的 Pod，稍后再试（[说明](production.zh.md#共享-gpu成组调度)）；"
+         "([how](gangs.md#without-a-scheduler-for-gangs)); the Event is sent when the pods are "
+         "deleted.",
+         "或者作业已因此删除了它的 Pod，稍后再试（[说明](gangs.zh.md#没有成组调度器时)）；"
          "删除 Pod 时发送 Event。")),
     Reason.WAITING_FOR_PODS: Meaning(NOBODY, "Pending",
         ("The pods are being started, and nothing is known to delay them.",

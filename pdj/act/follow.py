@@ -25,7 +25,7 @@ TAKE_SECONDS = 0.2
 MAX_NAMES = 10
 DRAIN_SECONDS = 60.0
 """How long to read after the job's end: its last pods can take their grace period to stop."""
-KEEP = "docs/own-program.md#the-logs-of-every-attempt"
+KEEP = "docs/launcher.md#the-logs-of-every-attempt"
 
 
 class Turn(NamedTuple):

@@ -5,7 +5,6 @@ have little to train on. How well the programs learn, test_resume.py, test_elast
 test_quickstart.py show.
 """
 
-import re
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ import yaml
 from tests.examples.files import EXAMPLES
 from tests.live import patience
 from tests.live.lab import Lab
-from tests.manuals.source import CHECKOUT
 
 pytestmark = [pytest.mark.training]
 
@@ -30,15 +28,17 @@ CHANGES = {
 }
 """In what these differ from wide_and_deep.yaml, which trains by PodIP: wide_and_deep_gpu.yaml has
 the others."""
-GUIDES = {"wide_and_deep.yaml", "resnet.yaml"}
-"""Jobs that are in docs/guide.md, too, by another name."""
 VOLUME = {"storage.yaml", "storage_fill.yaml"}
 ELSEWHERE = {
     "resnet_elastic.yaml",  # tests/examples/test_elastic_job.py
     "wide_and_deep_restart.yaml",  # tests/examples/test_resume.py
-    *GUIDES,  # tests/manuals/test_guide.py
     "first.yaml",  # tests/manuals/test_install.py
-    *("wide_and_deep_storage.yaml", "sharded.yaml", "ctr.yaml"),  # tests/manuals/test_guide.py
+    *(
+        "resnet.yaml",
+        "wide_and_deep.yaml",
+        "wide_and_deep_storage.yaml",
+    ),  # tests/manuals/test_guide.py
+    *("sharded.yaml", "ctr.yaml"),  # tests/manuals/test_guide.py
 }
 
 
@@ -66,13 +66,6 @@ def test_differs_from_one_that_is_trained_by_a_field(lab: Lab, file: str) -> Non
     lab.kubectl("create", "--dry-run=server", "-f", str(EXAMPLES / file))
     spec = spec_of((EXAMPLES / "wide_and_deep.yaml").read_text())
     assert spec_of((EXAMPLES / file).read_text()) == spec | CHANGES[file]
-
-
-@pytest.mark.parametrize("file", sorted(GUIDES))
-def test_is_the_job_of_the_guide(file: str) -> None:
-    guide = (CHECKOUT / "docs" / "guide.md").read_text()
-    blocks = re.findall(r"^```yaml\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
-    assert spec_of((EXAMPLES / file).read_text()) in map(spec_of, blocks)
 
 
 @pytest.mark.parametrize("file", JOBS)

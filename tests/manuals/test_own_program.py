@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from localcluster.provision.images import ImageTable
 from tests.live import patience
 from tests.live.ownprogram import ELSEWHERE, HERE, saved_files
 from tests.manuals.source import CHECKOUT
@@ -21,7 +20,6 @@ from tests.manuals.source import CHECKOUT
 pytestmark = [pytest.mark.training, pytest.mark.cluster]
 
 BASH = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
-TABLE = re.compile(r"^```text\n(images:.*?)^```", re.DOTALL | re.MULTILINE)
 DOWN = "localcluster down"
 DATA = "/tmp/mine"
 
@@ -92,14 +90,6 @@ def test_model_and_logs_outlive_the_pods(said: dict[str, str], folder: Path) -> 
     names = {path.name for path in (folder / "data").iterdir()}
     assert {"model.pdparams", "checkpoint.pdparams", "logs"} <= names
     assert {path.name for path in (folder / "data" / "logs").iterdir()} == {"1-0", "1-1"}
-
-
-def test_the_table_of_the_page_is_one(folder: Path) -> None:
-    (folder / "images.yaml").write_text(TABLE.findall(HERE)[0])
-    image = ImageTable([folder / "images.yaml"]).find("mine:1")
-    assert image is not None
-    assert image.folders["/workspace"].resolve() == folder
-    assert image.requirements == folder / "requirements.txt"
 
 
 def test_the_dockerfile_copies_what_the_page_has_saved(folder: Path) -> None:

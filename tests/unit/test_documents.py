@@ -76,6 +76,16 @@ def test_architecture_says_where_things_are():
     assert len(table.splitlines()) > 5
 
 
+def test_a_page_can_be_read_at_one_sitting():
+    """The reference is looked up, not read; the first page is what a stranger reads first."""
+    length = {path.name: len(path.read_text().splitlines()) for path in ROOT.glob("docs/*.md")}
+    assert {name for name, lines in length.items() if lines > MAX_LINES} <= {*REFERENCE}
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+
+
+REFERENCE = ("reference.md", "reference.zh.md")
+MAX_LINES = 330
+"""A page should have 300; a little more is no reason to stop a change."""
 PAGES = sorted(path.name.removesuffix(".zh.md") for path in (ROOT / "docs").glob("*.zh.md"))
 
 

@@ -1,4 +1,4 @@
-"""`render` is what the operator makes, field for field, of every example and YAML of the guide."""
+"""`render` is what the operator makes, field for field, of every example and job of the guide."""
 
 import re
 from datetime import UTC, datetime
@@ -16,7 +16,6 @@ from tests.live import volcano
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, Raw
 
 CHECKOUT = Path(__file__).parents[3]
-YAML = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 QUICKSTART_OUTPUT = "/tmp/paddlejob-quickstart"
 OURS_ALONE = (".labels", ".annotations", ".data", ".selector", ".matchLabels")
 """Maps to which nobody else adds anything."""
@@ -25,12 +24,11 @@ OTHERS_ADD = (".volumes", ".volumeMounts", ".tolerations")
 
 
 def texts() -> list[Any]:
-    """Every file of the examples and every block of the guide that holds a PaddleJob."""
-    every = sorted((CHECKOUT / "examples").rglob("*.yaml"))
+    """Every file of the examples and of the guide's test that holds a PaddleJob."""
+    places = (CHECKOUT / "examples", CHECKOUT / "tests" / "manuals" / "jobs")
+    every = sorted(file for place in places for file in place.rglob("*.yaml"))
     examples = [each for each in every if each.parent.name != "recipes"]  # no node here has room
     files = {f"{each.parent.name}-{each.stem}": each.read_text() for each in examples}
-    guide = (CHECKOUT / "docs" / "guide.md").read_text()
-    files |= {f"guide-{at}": text for at, text in enumerate(YAML.findall(guide))}
     return [
         pytest.param(text, id=name)
         for name, text in files.items()
@@ -88,7 +86,8 @@ def test_rendered_is_what_the_operator_makes(lab: Lab, text: str, tmp_path: Path
         each["metadata"].pop("namespace", None)
     job = next(each for each in documents if each["kind"] == "PaddleJob")
     keep_from_starting(job)
-    wanted = [each for each in documents if each["kind"] in ("PaddleJob", "PodGroup")]
+    kinds = ("PaddleJob", "PodGroup", "ConfigMap")
+    wanted = [each for each in documents if each["kind"] in kinds]
     name = job["metadata"]["name"]
     lab.submit(*wanted)
     group = next((each for each in wanted if each["kind"] == "PodGroup"), None)

@@ -251,7 +251,7 @@ def test_a_flag_names_more_accelerators(tmp_path):
 
 def published(folder: Path) -> Iterator[Document]:
     """Every job of the examples, of the manuals and of our own documents."""
-    for place in ("examples", "tests/manuals/printed"):
+    for place in ("examples", "tests/manuals/printed", "tests/manuals/jobs"):
         for file in sorted((CHECKOUT / place).rglob("*.yaml")):
             yield from read_documents(str(file))
     pages = sorted((CHECKOUT / "docs").glob("*.md"))
