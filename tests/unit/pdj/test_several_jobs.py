@@ -39,7 +39,7 @@ def session(cluster: Cluster, **options: Any) -> Session:
 @pytest.mark.parametrize("command", [delete, restart, resume, suspend])
 def test_the_jobs_after_a_missing_one_get_their_turn(command, capsys):
     cluster = cluster_of("first", "last")
-    options = {"ignore_not_found": False, "orphans": False, "submit_again": False}
+    options: dict[str, Any] = {"ignore_not_found": False, "orphans": False, "submit_again": False}
     assert command.run(session(cluster, jobs=["first", "none", "last"], **options)) == 1
     assert cluster.changed == ["first", "last"]
     assert capsys.readouterr().err == "error: there is no job none in namespace default\n"
@@ -62,7 +62,7 @@ def test_a_login_that_fails_is_tried_once(command, monkeypatch):
         raise Problem("the login plugin has failed")
 
     monkeypatch.setattr("pdj.access.login.load_target", login)
-    options = {"ignore_not_found": False, "orphans": False, "submit_again": False}
+    options: dict[str, Any] = {"ignore_not_found": False, "orphans": False, "submit_again": False}
     options |= dict.fromkeys(("kubeconfig", "context"))
     made = session(Cluster(), jobs=["a", "b"], **options)
     del made.__dict__["client"]
