@@ -117,6 +117,9 @@ class Log:
     def debug(self, _event: str, **_values: object) -> None:
         """Every write is."""
 
+    def info(self, _event: str, **_values: object) -> None:
+        """Every wait begins and ends."""
+
     def warning(self, _event: str, **_values: object) -> None:
         """Refusals and lost writes are meant."""
 
