@@ -212,7 +212,7 @@ ELSEWHERE = {
     "scheduling/test_schedulers.py": {Reason.NO_FREE_PORTS},
     "jobs/test_kubectl.py": {Reason.CHILDREN_TERMINATING},
     "operator/test_progress.py": {
-        *(Reason.LOG_NOT_READ, Reason.LOSS_NOT_FINITE, Reason.LOSS_FINITE),
+        *(Reason.LOG_NOT_READ, Reason.LOSS_NOT_FINITE, Reason.LOSS_FINITE, Reason.ENDED_EARLY),
     },
     "../live/stalls.py": {
         *(Reason.TRAINING_STALLED, Reason.NO_OUTPUT, Reason.NO_NEW_STEP, Reason.TRAINS_AGAIN),
