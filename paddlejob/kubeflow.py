@@ -14,15 +14,16 @@ from kubeflow.trainer.backends.base import RuntimeBackend
 from kubeflow.trainer.constants import constants
 from kubeflow.trainer.types import types
 
-from api.constants import KIND, Phase
-from api.objects import Raw, name_of, parse_time
+from api.constants import Phase
+from api.objects import Raw, parse_time
 from kube.clock import Clock
 from paddlejob.client import Client
 from paddlejob.errors import translating
 from paddlejob.job import Job
+from pdj.facts.facts import EVENTS
 from pdj.facts.picture import JobPicture
+from pdj.gather.facts import gather
 from pdj.gather.jobs import look
-from pdj.gather.paths import core_path
 
 IMAGE = "paddlepaddle/paddle:3.3.1"
 DISTRIBUTED, SERVERS = "paddle-distributed", "paddle-ps"
@@ -148,24 +149,19 @@ class PaddleBackend(RuntimeBackend):
         return self._client.job(name).logs(follow, **choice)
 
     def get_job_events(self, name: str) -> list[Any]:
-        """The Events of the job and of its present pods that the cluster still keeps."""
+        """The last Events of the job and of its pods, first those of pods that do not run."""
         picture = self._look(self._client.job(name))
         with translating():
-            found, _ = self._client.api.list(core_path(picture.job.namespace, "events"))
-        names = {name, *map(name_of, picture.pods)}
+            events = gather(self._client.api, picture, only=EVENTS).events
         return [
             types.Event(
-                involved_object_kind=about.get("kind", ""),
-                involved_object_name=about.get("name", ""),
-                message=each.get("message") or "",
-                reason=each.get("reason") or "",
-                event_time=parse_time(
-                    each.get("firstTimestamp") or each["metadata"]["creationTimestamp"]
-                ),
+                involved_object_kind=each.kind,
+                involved_object_name=each.name,
+                message=each.message,
+                reason=each.reason,
+                event_time=parse_time(each.time),
             )
-            for each in found
-            if (about := each["involvedObject"]).get("name") in names
-            and about.get("kind") in (KIND, "Pod")
+            for each in events
         ]
 
     def wait_for_job_status(

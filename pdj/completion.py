@@ -68,9 +68,5 @@ def _jobs(before: Sequence[str]) -> list[str]:
     from pdj.gather.jobs import list_jobs
     from pdj.session import Session
 
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for option in ("--namespace", "--context", "--kubeconfig"):
-        parser.add_argument(option, *(["-n"] if option == "--namespace" else []))
-    options, _ = parser.parse_known_args([*before])
-    session = Session(options)
+    session = Session(_parser(None).parse_known_args([*before])[0])
     return [name_of(job) for job in list_jobs(session.client, session.namespace)]

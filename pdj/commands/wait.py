@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 
-from api.constants import Condition, Phase
+from api.constants import Phase
 from api.objects import Raw, name_of
 from kube.client import Client
 from kube.errors import Forbidden
@@ -12,7 +12,7 @@ from pdj.act.wait import wait_for
 from pdj.commands.complaints import for_each
 from pdj.commands.options import seconds
 from pdj.errors import OK
-from pdj.facts.picture import JobPicture
+from pdj.facts.picture import JobPicture, headline_of
 from pdj.gather.jobs import Handle, get_job
 from pdj.gather.live import has_ended, result_of
 from pdj.judge.story import first_line
@@ -26,19 +26,17 @@ def add_wait(parser: argparse.ArgumentParser, until: str) -> None:
     parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="how long to wait")
 
 
-class PhaseTeller:
-    """Prints each new phase of a job for people."""
+def phase_teller(notes: Screen) -> Callable[[Raw], None]:
+    """A function that prints a job's phase for people whenever it has changed."""
+    told = ""
 
-    def __init__(self, notes: Screen) -> None:
-        self._notes = notes
-        self._told = ""
+    def tell(job: Raw) -> None:
+        nonlocal told
+        before, told = told, str((job.get("status") or {}).get("phase") or "")
+        if told not in ("", before):
+            notes.write(plain(f"{name_of(job)}: {told}{_why(job, told)}"))
 
-    def tell(self, job: Raw) -> None:
-        """Print the job's phase, if it has changed."""
-        phase = str((job.get("status") or {}).get("phase") or "")
-        if phase and phase != self._told:
-            self._notes.write(plain(f"{name_of(job)}: {phase}{_why(job, phase)}"))
-        self._told = phase
+    return tell
 
 
 def await_end(session: Session, handle: Handle) -> int:
@@ -48,7 +46,7 @@ def await_end(session: Session, handle: Handle) -> int:
     from pdj.commands.logs import print_log  # these take time to import
     from pdj.gather.joblog import NoLogs
 
-    tell = PhaseTeller(session.notes).tell
+    tell = phase_teller(session.notes)
 
     def tell_running(picture: JobPicture | None) -> None:
         if picture is not None and not picture.job.status.is_terminal:
@@ -70,14 +68,12 @@ def change_jobs(session: Session, names: list[str], act: Callable[[Client, Raw],
         word, is_done = act(client, get_job(client, session.namespace, name))
         session.screen.write(f"{plain(name)} {word}")
         if session.options.wait:
-            wait_for(session.handle(name), is_done, PhaseTeller(session.notes).tell)
+            wait_for(session.handle(name), is_done, phase_teller(session.notes))
 
     return for_each(names, change_one)
 
 
 def _why(raw: Raw, phase: str) -> str:
     """For a failed job, the reason and the first line of its message; otherwise empty."""
-    for each in raw["status"].get("conditions") or ():
-        if phase == Phase.FAILED and (each["type"], each["status"]) == (Condition.FAILED, "True"):
-            return f": {each.get('reason')}: {first_line(str(each.get('message') or ''))}"
-    return ""
+    reason, message = headline_of(raw["status"]) if phase == Phase.FAILED else ("", "")
+    return f": {reason}: {first_line(message)}" if reason else ""

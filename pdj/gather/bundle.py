@@ -96,14 +96,15 @@ def _logs(client: Client, namespace: str, pod: Raw) -> dict[str, Read]:
 
 
 def _events(client: Client, namespace: str, about: tuple[Raw, ...]) -> list[Raw]:
-    uids = {uid_of(each) for each in about}
-    events = client.list(core_path(namespace, "events"))[0]
-    return [each for each in events if (each.get("involvedObject") or {}).get("uid") in uids]
+    """Those of each object, for a namespace can have very many of others."""
+    asks = ({"fieldSelector": f"involvedObject.uid={uid_of(each)}"} for each in about)
+    return [each for ask in asks for each in client.list(core_path(namespace, "events"), ask)[0]]
 
 
 def _nodes(client: Client, pods: tuple[Raw, ...]) -> list[Raw]:
-    used = {(pod.get("spec") or {}).get("nodeName") for pod in pods}
-    return [each for each in client.list(core_path("", "nodes"))[0] if name_of(each) in used]
+    used = {str((pod.get("spec") or {}).get("nodeName") or "") for pod in pods} - {""}
+    found = (client.find(core_path("", "nodes", name)) for name in sorted(used))
+    return [node for node in found if node]
 
 
 def _operator_log(client: Client, key: str, problems: list[str]) -> str:

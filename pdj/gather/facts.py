@@ -30,9 +30,10 @@ def gather(
     only: str = "",
     known: Mapping[str, Answer] = MappingProxyType({}),
 ) -> Facts:
-    """The facts about a job, or `only` one of them; what cannot be read is a fact, too.
+    """The facts about a job, or those of which the names begin with `only`.
 
-    `read` reads its training, while the rest is read. What is `known` is not asked again.
+    What cannot be read is a fact, too. `read` reads its training, while the rest is read. What is
+    `known` is not asked again.
     """
     facts = Facts(picture, answers=known)
     with ThreadPoolExecutor(THREADS, "facts") as pool:

@@ -10,7 +10,7 @@ from pdj.errors import Problem
 from pdj.facts.picture import JobPicture
 from pdj.gather.fold import Fold
 from pdj.gather.jobs import Handle
-from pdj.gather.logs import LogReader, Wish
+from pdj.gather.logs import ContainerLog, Wish
 from pdj.gather.merge import Line, Merger, Source
 from pdj.gather.pods import read_pod
 
@@ -56,7 +56,7 @@ class JobLog:
         self._handle = handle
         self._wish = wish
         self._merger = Merger(handle.clock, HOLD_SECONDS if wish.follow else math.inf)
-        self._readers: dict[Source, LogReader] = {}
+        self._readers: dict[Source, ContainerLog] = {}
         self._fold = Fold()
 
     def __enter__(self) -> "JobLog":
@@ -83,10 +83,10 @@ class JobLog:
                 self._start(source)
 
     def _start(self, source: Source) -> None:
-        live = sum(not reader.is_done for reader in self._readers.values())
+        live = sum(reader.is_alive() for reader in self._readers.values())
         if live >= MAX_LOGS:
             raise NoLogs(f"more than {MAX_LOGS} logs at once: choose by role, index or attempt")
-        reader = LogReader(self._handle, source, self._merger, self._wish)
+        reader = ContainerLog(self._handle, source, self._merger, self._wish)
         self._readers[source] = reader
         reader.start()
 
@@ -102,9 +102,8 @@ class JobLog:
     @property
     def is_done(self) -> bool:
         """Whether every reader has finished and all lines have been taken."""
-        return (
-            all(reader.is_done for reader in self._readers.values()) and not self._merger.has_lines
-        )
+        is_read = not any(reader.is_alive() for reader in self._readers.values())
+        return is_read and not self._merger.has_lines
 
     @property
     def is_empty(self) -> bool:

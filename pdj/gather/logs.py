@@ -55,13 +55,14 @@ class Wish:
     launcher_settings: bool = False
 
 
-class LogReader:
+class ContainerLog(threading.Thread):
     """Reads the log of one container into a merger, in a thread of its own.
 
     Call `pod_changed` when the pod changes; any thread may call `close`.
     """
 
     def __init__(self, handle: Handle, source: Source, merger: Merger, wish: Wish) -> None:
+        super().__init__(name="log", daemon=True)
         self._client = handle.client
         self._clock = handle.clock
         self._pod_path = core_path(handle.namespace, "pods", source.pod)
@@ -75,22 +76,16 @@ class LogReader:
         self._lock = threading.Lock()
         """Guards _stream."""
         self._stream: Stream | None = None
-        self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self.problem: ApiError | None = None
 
     def start(self) -> None:
         """Start the thread. Call this only after the container has started."""
         self._merger.open(self._source)
-        self._thread.start()
+        super().start()
 
     def pod_changed(self) -> None:
         """Look at the pod now, because it has changed: its container has perhaps restarted."""
         self._news.set()
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the thread has ended, so that no line follows."""
-        return not self._thread.is_alive()
 
     def close(self) -> None:
         """Stop reading; the thread ends soon after."""
@@ -100,11 +95,8 @@ class LogReader:
             if self._stream is not None:
                 self._stream.close()
 
-    def join(self) -> None:
-        """Wait until the thread has ended."""
-        self._thread.join()
-
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Read until the container has ended for good, or until closed."""
         try:
             self._read_runs()
         except ApiError as error:

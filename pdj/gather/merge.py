@@ -7,7 +7,6 @@ passed on anyway, because a silent pod must not delay the others. The order with
 import heapq
 import threading
 from collections import Counter, deque
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from kube.clock import Clock
@@ -115,15 +114,11 @@ class Merger:
         return lines >= MAX_BUFFERED or size >= MAX_BUFFERED_BYTES
 
     def _take_locked(self) -> list[Line]:
-        ripe = self._clock.monotonic() - self._hold
-        return self._pop_locked(lambda arrived: arrived <= ripe or not self._silent)
-
-    def _pop_locked(self, may_go: Callable[[float], bool]) -> list[Line]:
-        lines: list[Line] = []
+        ripe, lines = self._clock.monotonic() - self._hold, list[Line]()
         while self._heads:
             source = self._heads[0][2]
             waiting = self._waiting[source]
-            if not may_go(waiting[0][0]):
+            if waiting[0][0] > ripe and self._silent:
                 break
             heapq.heappop(self._heads)
             lines.append(waiting.popleft()[1])

@@ -20,8 +20,8 @@ MAX_PEERS, PEER_LINES, PEER_BYTES = 10, 3, 8 << 10
 
 
 def questions(facts: Facts, only: str = "") -> Iterator[tuple[str, Ask]]:
-    """What to read, or `only` one thing, by name; more after each round of answers."""
-    return (each for each in _questions(facts) if each[0] == only or not only)
+    """What to read, by name: all, or what begins with `only`; more after each round of answers."""
+    return (each for each in _questions(facts) if each[0].startswith(only))
 
 
 def _questions(facts: Facts) -> Iterator[tuple[str, Ask]]:

@@ -46,7 +46,7 @@ from pdj.text.explain import describe_story
 from pdj.text.logs import LogPrinter
 from pdj.text.rows import row_of
 from pdj.text.status import draw_job
-from pdj.text.terminal import plain, unpainted
+from pdj.text.terminal import plain_values, unpainted
 
 TREE_COLUMNS = 400
 ANSWER_SECONDS = 40.0
@@ -119,7 +119,7 @@ def _answered(
 
 
 def _bounded(act: Callable[..., Raw], **arguments: Any) -> Raw:
-    answer: Raw = _plain(act(**arguments))
+    answer: Raw = plain_values(act(**arguments), MAX_TEXT)
     if len(json.dumps(answer, ensure_ascii=False).encode(errors="replace")) > MAX_ANSWER_BYTES:
         raise Problem(f"the answer has more than {MAX_ANSWER_BYTES >> 20} MiB: ask for less")
     return answer
@@ -128,19 +128,6 @@ def _bounded(act: Callable[..., Raw], **arguments: Any) -> Raw:
 def _say(error: Problem | ApiError) -> str:
     """The error without the command that would help in a shell, which can be a dangerous one."""
     return one_line(str(error) if isinstance(error, Problem) else explain(error))
-
-
-def _plain(value: Any) -> Any:
-    """The value with every text in it plain, and bounded."""
-    if isinstance(value, str):
-        return "\n".join(map(plain, _cut(value).split("\n")))
-    if isinstance(value, dict):
-        return {_plain(name): _plain(each) for name, each in value.items()}
-    return [*map(_plain, value)] if isinstance(value, list | tuple) else value
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]} … (cut: {len(text)} characters)"
 
 
 class Tools:
@@ -192,7 +179,8 @@ class Tools:
             try:
                 for picture, news, found in turns:
                     notes += news
-                    lines += map(_cut, texts := printer.format(picture, found))
+                    texts = printer.format(picture, found)
+                    lines += plain_values(texts, MAX_TEXT)
                     count += len(texts)
                     if self._clock.monotonic() > until:
                         notes.append(f"not all could be read within {LOG_SECONDS:.0f} s")

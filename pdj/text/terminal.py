@@ -6,7 +6,7 @@ interpret, or that changes the direction of text.
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 _HARMFUL: Final = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
@@ -44,6 +44,20 @@ PODS: Final = ("cyan", "green", "yellow", "magenta", "blue")
 def plain(text: object) -> str:
     """The text in one line, without anything that a terminal would interpret."""
     return _HARMFUL.sub(_escape, str(text))
+
+
+def plain_values(value: Any, most: int | None = None) -> Any:
+    """The value of JSON with every text in it plain but for its line breaks, and with at most
+    `most` characters.
+    """
+    if isinstance(value, str):
+        if most and len(value) > most:
+            cut = f" … (cut: {len(value)} characters)"
+            value = value[: most - len(cut)] + cut
+        return "\n".join(map(plain, value.split("\n")))
+    if isinstance(value, dict):
+        return {plain_values(str(k), most): plain_values(each, most) for k, each in value.items()}
+    return [plain_values(e, most) for e in value] if isinstance(value, list | tuple) else value
 
 
 def paint(text: str, *styles: str) -> str:

@@ -20,7 +20,8 @@ from pdj.errors import Problem, Usage
 from pdj.gather.jobs import Handle, get_job, user_name
 from pdj.gather.logs import Wish
 from pdj.session import Session
-from pdj.ui.encoding import clean_text, describe_problem, encode
+from pdj.text.terminal import plain_values
+from pdj.ui.encoding import describe_problem, encode
 from pdj.ui.feeds import JobFeed, JobsFeed, LogFeed
 from pdj.ui.rights import rights_of
 from pdj.ui.stream import StreamedFeed
@@ -119,7 +120,7 @@ class _App:
         raw = get_job(self._login.client(), *_where(request))
         raw["metadata"].pop("managedFields", None)
         text = to_yaml([raw], allow_unicode=True)
-        return Response(clean_text(text), media_type="text/plain")
+        return Response(plain_values(text), media_type="text/plain")
 
     def _tell_rights(self, request: Request) -> Response:
         return _json(rights_of(self._login.client(), *_where(request)))

@@ -1,11 +1,12 @@
 """Gathers everything that the page shows of one job."""
 
+from dataclasses import asdict
 from typing import Any
 
 from api.catalogue.meaning import say
 from api.job import PaddleJob
 from api.trainer import count_accelerators
-from pdj.facts.facts import Event, Facts
+from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture, pod_order
 from pdj.facts.training import Training
 from pdj.gather.pods import Pod, read_pod
@@ -65,43 +66,20 @@ def _training(training: Training, language: str) -> dict[str, Any]:
 
 def _failures(job: PaddleJob) -> list[dict[str, Any]]:
     return [
-        {
-            "attempt": each.attempt,
-            "time": seconds(each.time),
-            "text": failure_text(each),
-            "node": each.node,
-            "message": each.message,
-        }
+        asdict(each) | {"time": seconds(each.time), "text": failure_text(each)}
         for each in reversed(job.status.failures)
     ]
 
 
 def _conditions(job: PaddleJob) -> list[dict[str, Any]]:
     return [
-        {
-            "type": each.type,
-            "status": each.status,
-            "reason": each.reason,
-            "message": each.message,
-            "since": seconds(each.last_transition_time),
-        }
+        asdict(each) | {"since": seconds(each.last_transition_time)}
         for each in job.status.conditions
     ]
 
 
 def _events(story: Story) -> list[dict[str, Any]]:
-    return [_event(event) for event in reversed(story.events)]
-
-
-def _event(event: Event) -> dict[str, Any]:
-    return {
-        "time": seconds(event.time),
-        "type": event.type,
-        "reason": event.reason,
-        "about": event.name,
-        "count": event.times,
-        "message": event.message,
-    }
+    return [each._asdict() | {"time": seconds(each.time)} for each in reversed(story.events)]
 
 
 def _roles(job: PaddleJob) -> list[dict[str, Any]]:
@@ -127,16 +105,6 @@ def _choose_pods(picture: JobPicture) -> list[Pod]:
 
 def _pods(picture: JobPicture) -> list[dict[str, Any]]:
     return [
-        {
-            "name": pod.name,
-            "role": pod.role,
-            "index": pod.index,
-            "attempt": pod.attempt,
-            "node": pod.node,
-            "state": pod.state,
-            "running": pod.is_running,
-            "restarts": pod.restarts,
-            "created": pod.created_at.timestamp() if pod.created_at else None,
-        }
+        asdict(pod) | {"created_at": pod.created_at.timestamp() if pod.created_at else None}
         for pod in _choose_pods(picture)[:MAX_PODS]
     ]

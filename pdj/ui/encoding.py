@@ -5,27 +5,12 @@ from typing import Any
 
 from kube import errors
 from pdj.errors import Problem
-from pdj.text.terminal import plain
+from pdj.text.terminal import plain_values
 
 
 def encode(value: Any) -> bytes:
     """One line of JSON."""
-    return json.dumps(_clean(value), ensure_ascii=False).encode() + b"\n"
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean_text(value)
-    if isinstance(value, dict):
-        return {clean_text(str(key)): _clean(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(each) for each in value]
-    return value
-
-
-def clean_text(text: str) -> str:
-    """The text with its line breaks, and with every harmful character escaped."""
-    return "\n".join(map(plain, text.split("\n"))) if "\n" in text else plain(text)
+    return json.dumps(plain_values(value), ensure_ascii=False).encode() + b"\n"
 
 
 def describe_problem(error: Exception) -> dict[str, str]:

@@ -227,8 +227,8 @@ function drawPods(job) {
       el('h2', {}, role.role, el('span', { class: 'count' }, `${role.running + role.done}/${role.wanted}`)),
       table(role.role, ['name', 'state', 'node', 'restarts', 'attempt', 'age'],
         job.pods.filter((pod) => pod.role === role.role).map((pod) => [
-          pod.name, el('span', { class: `podstate ${pod.running ? 'good' : ''}` }, pod.state), pod.node || '–',
-          String(pod.restarts), String(pod.attempt), age(pod.created)])))),
+          pod.name, el('span', { class: `podstate ${pod.is_running ? 'good' : ''}` }, pod.state), pod.node || '–',
+          String(pod.restarts), String(pod.attempt), age(pod.created_at)])))),
     job.morePods ? el('p', { class: 'more' }, t('morePods', job.morePods)) : null,
   ];
 }
@@ -244,8 +244,8 @@ function drawFailures(job) {
 function drawEvents(job) {
   if (!job.events.length) return el('p', { class: 'empty' }, job.warnings.join(' ') || t('noEvents'));
   return table(t('tab.events'), ['time', 'type', 'reason', 'about', 'message'], job.events.map((each) => [
-    age(each.time), el('span', { class: each.type === 'Warning' ? 'warning' : '' }, each.type), each.reason, each.about,
-    each.count > 1 ? `${each.message} (${t('times', each.count)})` : each.message]));
+    age(each.time), el('span', { class: each.type === 'Warning' ? 'warning' : '' }, each.type), each.reason, each.name,
+    each.times > 1 ? `${each.message} (${t('times', each.times)})` : each.message]));
 }
 
 function drawConditions(job) {

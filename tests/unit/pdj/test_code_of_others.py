@@ -326,8 +326,8 @@ def a_pod(name: str, **fields: Any) -> Raw:
 )
 @pytest.mark.parametrize("what", ["/configmaps/", "/pods", "/events", "/nodes", "bindings", "/log"])
 def test_any_failure_of_one_part_is_a_line_and_the_others_are_there(what, error, tmp_path):
-    pods = [a_pod("mine-worker-0")]
-    lists: Raw = {"pods": pods, "events": [], "nodes": []}
+    pods = [a_pod("mine-worker-0", spec={"nodeName": "node-1"})]
+    lists: Raw = {"pods": pods, "events": []}
     lists |= {"clusterrolebindings": [], "rolebindings": []}
     cluster = Broken(what, error, **lists)
     cluster.objects |= a_cluster(a_map(pack(Path(), [], [], {"x": b""}).packed)).objects

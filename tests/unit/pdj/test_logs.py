@@ -16,7 +16,7 @@ from pdj.gather.logs import (
     GOES_ON,
     GONE_ON,
     NANOSECONDS,
-    LogReader,
+    ContainerLog,
     Position,
     Wish,
     parse_moment,
@@ -205,9 +205,9 @@ def test_a_node_that_sends_nothing_is_given_up_by_the_reader_of_a_log_that_is_no
     monkeypatch.setattr(logs, "UNFOLLOWED_READ_SECONDS", 0.01)
     node = Node()
     handle = Handle(node, "team", "train", Clock())
-    reader = LogReader(handle, source(0), Merger(Clock(), math.inf), Wish())
+    reader = ContainerLog(handle, source(0), Merger(Clock(), math.inf), Wish())
     reader.start()
     assert node.asked.wait(patience.SECONDS)
-    reader._thread.join(patience.SECONDS)
-    assert reader.is_done
+    reader.join(patience.SECONDS)
+    assert not reader.is_alive()
     assert reader.problem is not None

@@ -12,8 +12,9 @@ from pdj.facts.picture import JobPicture, pod_order
 from pdj.facts.training import Training
 from pdj.text.rows import row_of
 from pdj.text.status import draw_job
+from pdj.text.terminal import plain_values
 from pdj.ui.detail import _training
-from pdj.ui.encoding import clean_text, encode
+from pdj.ui.encoding import encode
 from pdj.ui.timeline import MAX_PODS, draw_timeline
 from reconcile.words.progress import Progress
 from tests.memory import builders
@@ -239,7 +240,7 @@ def test_harmful_characters_are_shown_not_obeyed():
         "a\\u202e": ["\\x1b[31m", "two\nlines", "\\ud800", 1, None],
         "b": {"c": "中文"},
     }
-    assert clean_text("a\r\nb") == "a\\x0d\nb"
+    assert plain_values("a\r\nb") == "a\\x0d\nb"
 
 
 def test_the_last_branches_of_the_tree_close_it():
