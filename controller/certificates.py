@@ -25,7 +25,7 @@ CLOCK_SKEW = timedelta(hours=1)
 CERTIFICATE_FILE = "tls.crt"
 KEY_FILE = "tls.key"
 """The names of the files, as in a Secret of type kubernetes.io/tls."""
-MAX_BYTES = 1 << 20
+MAX_CERTIFICATE_BYTES = 1 << 20
 
 
 class CertificateError(OSError):
@@ -114,7 +114,7 @@ def load_encryption(folder: str, clock: Clock, log: Log) -> Encryption:
 def _read(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(MAX_BYTES)
+            return file.read(MAX_CERTIFICATE_BYTES)
     except OSError as error:
         raise CertificateError(f"cannot read {path}: {error.strerror}") from error
 

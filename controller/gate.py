@@ -19,7 +19,7 @@ from cachetools import LRUCache, TLRUCache
 
 from api.objects import Raw
 from controller.client.api import ApiClient
-from controller.health import Answer, Request, Route
+from controller.health import HttpAnswer, HttpRequest, Route
 from controller.logs import Log
 from kube.clock import Clock
 
@@ -39,13 +39,13 @@ LOG_SECONDS = 10.0
 _MAX_WHY = 300
 
 
-def _refusal(status: HTTPStatus, why: str) -> Answer:
+def _refusal(status: HTTPStatus, why: str) -> HttpAnswer:
     is_unknown = status is HTTPStatus.UNAUTHORIZED
     headers = ("WWW-Authenticate: Bearer",) if is_unknown else ()
-    return Answer(status, f"{status.phrase}: {why}\n".encode(), headers=headers)
+    return HttpAnswer(status, f"{status.phrase}: {why}\n".encode(), headers=headers)
 
 
-ALLOWED = Answer(HTTPStatus.OK, b"")
+ALLOWED = HttpAnswer(HTTPStatus.OK, b"")
 """The verdict for clients that are allowed to read; any other verdict is sent as the answer."""
 NO_TOKEN = _refusal(HTTPStatus.UNAUTHORIZED, "a bearer token is needed")
 NOT_ASKED = _refusal(
@@ -75,7 +75,7 @@ class Gate:
         self._logged_at = float("-inf")
         self._lock = threading.Lock()
         """Guards all below except _questions. The keys are digests, so no token is cached."""
-        self._refused: TLRUCache[bytes, Answer] = TLRUCache(MAX_VERDICTS, _end, clock.monotonic)
+        self._refused: TLRUCache[bytes, HttpAnswer] = TLRUCache(MAX_VERDICTS, _end, clock.monotonic)
         self._readers: LRUCache[bytes, float] = LRUCache(MAX_VERDICTS)
         """Readers whose latest verdict is ALLOWED, and until when it is valid."""
         self._asked_at: dict[bytes, float] = {}
@@ -87,7 +87,7 @@ class Gate:
     def guard(self, path: str, route: Route) -> Route:
         """The same route, only for clients that are allowed to `get` its path."""
 
-        def answer(request: Request) -> Answer | None:
+        def answer(request: HttpRequest) -> HttpAnswer | None:
             scheme, _, token = request.header("authorization").partition(" ")
             has_token = scheme.lower() == "bearer" and token.strip()
             verdict = self._judge(token.strip(), path) if has_token else NO_TOKEN
@@ -107,7 +107,7 @@ class Gate:
         for _ in range(THREADS):
             self._questions.put((False, next(self._numbers), None))
 
-    def _judge(self, token: str, path: str) -> Answer | None:
+    def _judge(self, token: str, path: str) -> HttpAnswer | None:
         """The verdict, or None while the API server is asked for it."""
         key, now = hashlib.sha256(f"{path} {token}".encode()).digest(), self._clock.monotonic()
         with self._lock:
@@ -132,7 +132,7 @@ class Gate:
             with self._lock:
                 self._note_locked(question.key, verdict)
 
-    def _note_locked(self, key: bytes, verdict: Answer) -> None:
+    def _note_locked(self, key: bytes, verdict: HttpAnswer) -> None:
         del self._asked_at[key]
         if verdict is ALLOWED:
             self._readers[key] = self._clock.monotonic() + VERDICT_SECONDS
@@ -141,14 +141,14 @@ class Gate:
         if verdict is not NOT_ASKED:
             self._readers.pop(key, None)
 
-    def _ask(self, question: _Question) -> Answer:
+    def _ask(self, question: _Question) -> HttpAnswer:
         try:
             return self._review(question.token, question.path)
         except Exception as error:  # no answer, or a malformed one; the thread must continue
             self._tell("metrics_reader_not_judged", error=str(error))
             return NOT_ASKED
 
-    def _review(self, token: str, path: str) -> Answer:
+    def _review(self, token: str, path: str) -> HttpAnswer:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview"}
         known = self._client.ask(TOKEN_REVIEWS, {**body, "spec": {"token": token}})["status"]
         if known.get("authenticated") is not True:
@@ -181,6 +181,6 @@ def _access_review(user: Raw, path: str) -> Raw:
     }
 
 
-def _end(_key: bytes, verdict: Answer, now: float) -> float:
+def _end(_key: bytes, verdict: HttpAnswer, now: float) -> float:
     """When a refusal expires."""
     return now + (FAILURE_SECONDS if verdict is NOT_ASKED else VERDICT_SECONDS)

@@ -35,7 +35,7 @@ _PENDING_POLL_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """An answer to send; `headers` are extra ones, each a whole line."""
 
     status: HTTPStatus
@@ -45,7 +45,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """A GET request; `head` is its first line and its headers, as they were sent."""
 
     head: str
@@ -56,7 +56,7 @@ class Request:
         return found[1].strip() if found else ""
 
 
-Route = Callable[[Request], Answer | None]
+Route = Callable[[HttpRequest], HttpAnswer | None]
 """Answers a GET. None: the answer is not ready, and the route is soon called again."""
 Encryption = Callable[[], ssl.SSLContext]
 """The TLS of the next connection."""
@@ -65,17 +65,17 @@ Encryption = Callable[[], ssl.SSLContext]
 def check(problems: Callable[[], list[str]]) -> Route:
     """A route that answers 200 with `ok`, or 503 with one problem per line."""
 
-    def answer(_request: Request) -> Answer:
+    def answer(_request: HttpRequest) -> HttpAnswer:
         found = problems()
         status = HTTPStatus.SERVICE_UNAVAILABLE if found else HTTPStatus.OK
-        return Answer(status, "\n".join([*(found or ["ok"]), ""]).encode())
+        return HttpAnswer(status, "\n".join([*(found or ["ok"]), ""]).encode())
 
     return answer
 
 
 def exposition(metrics: Metrics) -> Route:
     """A route that prints the metrics."""
-    return lambda request: Answer(HTTPStatus.OK, *metrics.exposition(request.header("accept")))
+    return lambda request: HttpAnswer(HTTPStatus.OK, *metrics.exposition(request.header("accept")))
 
 
 class _Connection:
@@ -250,17 +250,17 @@ def _respond(head: bytes, routes: dict[str, Route]) -> bytes:
     if method != b"GET":
         return _refuse(HTTPStatus.METHOD_NOT_ALLOWED)
     try:
-        answer = route(Request(head.decode("latin-1")))
+        answer = route(HttpRequest(head.decode("latin-1")))
     except Exception as error:  # a bug in a route must not end the thread and, with it, the process
-        answer = Answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error!r}\n".encode())
+        answer = HttpAnswer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error!r}\n".encode())
     return _encode(answer) if answer else b""
 
 
 def _refuse(status: HTTPStatus) -> bytes:
-    return _encode(Answer(status, f"{status.phrase}\n".encode()))
+    return _encode(HttpAnswer(status, f"{status.phrase}\n".encode()))
 
 
-def _encode(answer: Answer) -> bytes:
+def _encode(answer: HttpAnswer) -> bytes:
     head = (
         f"HTTP/1.1 {answer.status.value} {answer.status.phrase}\r\n"
         f"Content-Type: {answer.content_type}\r\n"

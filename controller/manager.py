@@ -45,7 +45,7 @@ from controller.workqueue.queue import WorkQueue
 from controller.workqueue.rate_limiter import Batches, TokenBucket
 from kube.client import Connection
 from kube.clock import MAX_DIFFERENCE, Clock
-from kube.logs import READ_SECONDS
+from kube.logs import LOG_READ_SECONDS
 from metrics import Census, Metrics, NamespaceCensus
 from metrics.runtime import QueueMetrics
 
@@ -315,7 +315,7 @@ class Manager:
         if not options.settings.progress:
             return None
         return LogReader(
-            client=self._build_client(READERS, read_timeout_seconds=READ_SECONDS),
+            client=self._build_client(READERS, read_timeout_seconds=LOG_READ_SECONDS),
             store=self._store,
             memory=self._memory,
             add=self._queue.add,

@@ -2,8 +2,10 @@
 
 The API server accepts 10,000 levels, in fields that it does not check (`managedFields`); orjson
 reads 1,024. No field that the operator reads is deeper than 20. In an answer that is too deep for
-orjson, everything below `MAX_DEPTH` becomes a short string, and the rest stays as it was. If such a
-string gets into a pod, the API server refuses the pod, and the job reports this. Thread-safe.
+orjson, everything below `MAX_JSON_DEPTH` becomes a short string, and the rest stays as it was. If
+such a string gets into a pod, the API server refuses the pod, and the job reports it.
+
+Thread-safe.
 """
 
 import json
@@ -17,7 +19,7 @@ from typing import Any
 from api.objects import Raw
 from kube.errors import Invalid, Transient
 
-MAX_DEPTH = 200
+MAX_JSON_DEPTH = 200
 """Below the 254 levels that orjson writes, and far below Python's limit of recursion."""
 CUT = b'"(nested too deeply)"'
 _STRINGS = re.compile(rb'("(?:[^"\\]++|(?:\\.)++)*+"?)', re.DOTALL)
@@ -67,7 +69,7 @@ def _load_deep(data: bytes) -> Any:
 
 
 def cut_deep(data: bytes) -> bytes:
-    """The same JSON, with everything deeper than `MAX_DEPTH` replaced by a string.
+    """The same JSON, with everything deeper than `MAX_JSON_DEPTH` replaced by a string.
 
     It does not recurse, and runs no Python code per bracket, because an object can contain a
     million brackets. So the time is proportional to the size for any content.
@@ -88,13 +90,13 @@ def _find_deep(steps: bytes) -> Iterator[bytes]:
     for start in range(0, len(steps), _BLOCK_BYTES):
         block = steps[start : start + _BLOCK_BYTES]
         opened, closed = block.count(1), block.count(255)
-        if depth + opened <= MAX_DEPTH:
+        if depth + opened <= MAX_JSON_DEPTH:
             yield bytes(len(block))
-        elif depth - closed > MAX_DEPTH:
+        elif depth - closed > MAX_JSON_DEPTH:
             yield b"\1" * len(block)
         else:
             depths = accumulate(array("b", block), initial=depth)
-            yield bytes(map(MAX_DEPTH.__lt__, depths))[1:]
+            yield bytes(map(MAX_JSON_DEPTH.__lt__, depths))[1:]
         depth += opened - closed
 
 

@@ -22,7 +22,7 @@ PLUGIN_SECONDS = 60.0
 """The most seconds for a plugin, because a person perhaps logs in with a browser."""
 PATIENCE_SECONDS = 5.0
 """After this long, a message says that we wait for the plugin."""
-MAX_BYTES = 1 << 20
+MAX_OUTPUT_BYTES = 1 << 20
 """The largest answer, and the largest output to the user."""
 _POLL_SECONDS = 0.1
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
@@ -100,17 +100,17 @@ def _read(
     with selectors.DefaultSelector() as streams:
         streams.register(process.stdout or 0, selectors.EVENT_READ, answer.extend)
         streams.register(process.stderr or 0, selectors.EVENT_READ, _show_words())
-        left = dict.fromkeys((key.fd for key in streams.get_map().values()), MAX_BYTES)
+        left = dict.fromkeys((key.fd for key in streams.get_map().values()), MAX_OUTPUT_BYTES)
         while True:
             if caught:
                 sys.exit(128 + caught[0])
             has_ended, waited = process.poll() is not None, now() - started
             ready = streams.select(_POLL_SECONDS if not has_ended else 0)
             for key, _ in ready:
-                data = os.read(key.fd, MAX_BYTES)
+                data = os.read(key.fd, MAX_OUTPUT_BYTES)
                 left[key.fd] -= len(data)
                 if left[key.fd] < 0:
-                    raise PluginError(f"{name} prints more than {MAX_BYTES >> 20} MiB")
+                    raise PluginError(f"{name} prints more than {MAX_OUTPUT_BYTES >> 20} MiB")
                 if not data:
                     streams.unregister(key.fd)
                 key.data(data)

@@ -19,7 +19,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, cast
 
 from paddlejob.errors import NotSendable
-from pdj.code.archive import MAX_BYTES
+from pdj.code.archive import MAX_CODE_BYTES
 from pdj.code.file import read
 
 MAIN = "paddlejob_main.py"
@@ -72,7 +72,7 @@ def pack_reference(name: str, folder: Path, args: Mapping[str, Any]) -> dict[str
     package = path / "__init__.py"
     file = package if package.is_file() else path.with_name(f"{path.name}.py")
     try:
-        program = compile(read(file, MAX_BYTES), str(file), "exec", dont_inherit=True)
+        program = compile(read(file, MAX_CODE_BYTES), str(file), "exec", dont_inherit=True)
     except OSError:
         raise NotSendable(f"{name}: there is no {file}") from None
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

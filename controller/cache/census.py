@@ -6,7 +6,7 @@ from datetime import datetime
 
 from api.constants import STALLS, WAITS, Mode, Phase, Role
 from api.objects import parse_time
-from controller.cache.store import Facts, Store
+from controller.cache.store import CensusFacts, Store
 from controller.client.resources import PADDLE_JOB, POD
 from metrics import Census, NamespaceCensus
 
@@ -48,7 +48,7 @@ def take_namespace_census(store: Store, now: datetime) -> NamespaceCensus:
     return NamespaceCensus(jobs, gpus, seconds)
 
 
-def _wait_of(facts: Facts) -> tuple[str, str]:
+def _wait_of(facts: CensusFacts) -> tuple[str, str]:
     """The mode and reason of a wait; two empty strings if either is unknown."""
     key = (facts.group, facts.waits_for)
     return key if key in _KNOWN_WAITS else ("", "")
@@ -64,7 +64,7 @@ def _seconds_since(text: str, now: datetime) -> float:
 
 
 def _count(
-    all_facts: list[Facts], phases: Iterable[str], groups: Iterable[str]
+    all_facts: list[CensusFacts], phases: Iterable[str], groups: Iterable[str]
 ) -> dict[tuple[str, str], int]:
     """Count by phase and group. Any unknown text, which users can write there, counts as empty."""
     known_phases, known_groups = [*map(str, phases)], [*map(str, groups)]

@@ -47,7 +47,7 @@ class Family:
     former_children: tuple[str, ...] = ()
 
 
-class Facts(NamedTuple):
+class CensusFacts(NamedTuple):
     """A few facts about a job, a pod or a node, kept next to the packed object.
 
     With them, ten thousand jobs are counted without unpacking one. `group` is a job's mode or a
@@ -74,7 +74,7 @@ class Entry(NamedTuple):
     version: int
     owner: Owner | None
     is_deleting: bool
-    facts: Facts | None
+    facts: CensusFacts | None
     packed: bytes
 
     def unpack(self) -> Raw:
@@ -85,14 +85,14 @@ class Entry(NamedTuple):
 
 def facts_of(
     resource: Resource, obj: Raw, accelerators: Sequence[str] = ACCELERATORS
-) -> Facts | None:
+) -> CensusFacts | None:
     """The facts about an object; None for a kind that is not counted."""
     status: Raw = obj.get("status") or {}
     if resource is PADDLE_JOB:
         phase = status.get("phase") or ""
         mode = intern(status.get("mode") or "")
         if phase in TERMINAL_PHASES:
-            return Facts(intern(phase), mode)
+            return CensusFacts(intern(phase), mode)
         ports = tuple((status.get("hostPorts") or {}).values())
         stalled = condition_of(obj, Condition.TRAINING_STALLED)
         running = condition_of(obj, Condition.RUNNING) or {}
@@ -101,13 +101,13 @@ def facts_of(
         waits = condition_of(obj, Condition.PENDING) or stalled or silent
         since = str(waits.get("lastTransitionTime") or "")
         reason, gpus = intern(str(waits.get("reason") or "")), _gpus_of(obj, accelerators)
-        return Facts(intern(phase), mode, ports, reason, since, gpus)
+        return CensusFacts(intern(phase), mode, ports, reason, since, gpus)
     if resource is POD:
         role = labels_of(obj).get(LABEL_ROLE, "")
-        return Facts(intern(status.get("phase") or "Pending"), intern(role))
+        return CensusFacts(intern(status.get("phase") or "Pending"), intern(role))
     if resource is NODE:
         devices = tuple((intern(name), number) for name, number in devices_of(obj).items())
-        return Facts("", "", devices=devices)
+        return CensusFacts("", "", devices=devices)
     return None
 
 
@@ -239,7 +239,7 @@ class Store:
         entry = self.entry(resource, key)
         return entry.unpack() if entry else None
 
-    def facts(self, resource: Resource) -> list[tuple[Key, Facts]]:
+    def facts(self, resource: Resource) -> list[tuple[Key, CensusFacts]]:
         """The facts about every job, every pod or every node."""
         with self._lock:
             table = self._tables[resource].items()

@@ -18,23 +18,19 @@ from kubernetes.config import incluster_config, kube_config
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
 from api.objects import Raw
-from kube.bounds import read_bounded, refuse_deep_yaml
+from kube.bounds import read_bounded, read_kubeconfig
 from kube.client import Connection
 from kube.clock import Clock
 from kube.endpoint import build_tls, choose_proxy
 from kube.http import Endpoint
 from kube.plugin import ask_plugin
 
-READ_SECONDS = 3.0
+RENEW_SECONDS = 3.0
 """The longest wait for a read, because a plugin can hang and the lease must be renewed."""
 STUCK_SECONDS = 60.0
 """After a read has hung for this long, another one begins beside it."""
 TOKEN_PERIOD_SECONDS = 60.0
 """A mounted token is replaced by the kubelet long before it expires; read it this often."""
-MAX_BYTES = 1 << 20
-"""The largest token, certificate, key or file of authorities."""
-MAX_KUBECONFIG_BYTES = 16 << 20
-MAX_DEPTH = 100
 _FILES = {
     "certificate-authority": "certificate-authority-data",
     "client-certificate": "client-certificate-data",
@@ -55,7 +51,7 @@ class Credentials:
     """The Authorization header, reloaded when it is old or was refused.
 
     If a read fails or hangs, the last header stays: the file can be empty for a moment while it is
-    replaced. A read that hangs delays the callers of that moment, by READ_SECONDS at most.
+    replaced. A read that hangs delays the callers of that moment, by RENEW_SECONDS at most.
     """
 
     def __init__(self, read: Callable[[], str | None], period_seconds: float, clock: Clock) -> None:
@@ -89,7 +85,7 @@ class Credentials:
         self._read_at = now
         self._reader = threading.Thread(target=self._read_again, name="credentials", daemon=True)
         self._reader.start()
-        self._reader.join(READ_SECONDS)
+        self._reader.join(RENEW_SECONDS)
 
     def _read_again(self) -> None:
         try:
@@ -123,7 +119,7 @@ def _load_in_cluster(clock: Clock) -> Connection:
     configuration.proxy = None
 
     def read() -> str | None:
-        token = read_bounded(incluster_config.SERVICE_TOKEN_FILENAME, MAX_BYTES).decode().strip()
+        token = read_bounded(incluster_config.SERVICE_TOKEN_FILENAME).decode().strip()
         return f"Bearer {token}" if token else None
 
     return build_connection(configuration, Credentials(read, TOKEN_PERIOD_SECONDS, clock))
@@ -143,8 +139,7 @@ def _load_kubeconfig(path: str, clock: Clock) -> Connection:
 def _read_kubeconfig(path: str) -> Configuration:
     for each in map(Path, path.split(os.pathsep)):
         if each.expanduser().exists():
-            data = read_bounded(each.expanduser(), MAX_KUBECONFIG_BYTES)
-            refuse_deep_yaml(data, yaml.SafeLoader, MAX_DEPTH)
+            read_kubeconfig(each.expanduser(), yaml.SafeLoader)
     merged = kube_config.KubeConfigMerger(path).config  # type: ignore[no-untyped-call]
     for entry in merged.value["clusters"] if merged else ():
         cluster = entry.value.get("cluster")
@@ -183,7 +178,7 @@ def _bound_files(section: Raw, folder: Path) -> None:
     for name, instead in _FILES.items():
         if section.get(name) and not section.get(instead):
             try:
-                read_bounded(folder / str(section[name]), MAX_BYTES)
+                read_bounded(folder / str(section[name]))
             except (OSError, ValueError) as error:
                 raise ConfigurationError(f"{name}: {error}") from error
 

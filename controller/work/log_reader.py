@@ -58,7 +58,7 @@ LOG_RATE = 1 / 60
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class LogTarget:
     """The log of a job's first worker, to be read. `is_stalled`: the job's status says so.
 
     `is_end`: the container has ended, so this read is the last one.
@@ -173,7 +173,7 @@ class LogReader:
             self.memory.note_end_read(key, entry.uid)
             self.add(key)
 
-    def _find(self, key: Key, is_end: bool) -> Target | None:
+    def _find(self, key: Key, is_end: bool) -> LogTarget | None:
         """The log to read; None if the job is too large, or its first worker does not run. For the
         end of the log, the worker must have ended.
         """
@@ -194,7 +194,7 @@ class LogReader:
         state = "terminated" if is_end else "running"
         if pod is None or state not in (container_status(pod, container).get("state") or {}):
             return None
-        return Target(
+        return LogTarget(
             owner=owner,
             log=self._follow(key, uid_of(pod), attempt, status),
             node=pod["spec"].get("nodeName", ""),
@@ -221,7 +221,7 @@ class LogReader:
                 found = self._logs[key] = FollowedLog(pod_uid, attempt, known)
             return found
 
-    def _visit(self, target: Target) -> float:
+    def _visit(self, target: LogTarget) -> float:
         """Read a pod's log, unless reads of its node pause; returns the seconds until the next."""
         followed, policy = target.log, target.policy
         is_tail = followed.next_tail is not None and not target.is_end
@@ -256,7 +256,7 @@ class LogReader:
             self.add(target.owner.key)
         return PERIOD_SECONDS
 
-    def _get(self, target: Target, worker: int, lines: int) -> bytes:
+    def _get(self, target: LogTarget, worker: int, lines: int) -> bytes:
         """The last lines of a worker. Raises ApiError; a TooLarge if the lines are too long."""
         namespace, name = target.owner.key
         path = POD.path(namespace, pod_name(name, Role.WORKER, worker), "log")
@@ -289,7 +289,7 @@ class LogReader:
         message = f"progress and stalls are unknown, since the log is not read: {why}"
         self.record(job, EmitEvent("Warning", Reason.LOG_NOT_READ, message))
 
-    def _read_tail(self, target: Target, first: int) -> bool:
+    def _read_tail(self, target: LogTarget, first: int) -> bool:
         """Read the last line of the next of workers 0 to 15; False if there is none any more.
 
         Their times show which worker fell silent first. Each is a turn of its namespace: a tenant

@@ -44,7 +44,7 @@ _KEEP_SECONDS = 3600.0
 """A job is forgotten when nothing has been noted of it for this long."""
 
 
-class Facts(NamedTuple):
+class Remembered(NamedTuple):
     """The fields of `Observed` that come from here, under the same names."""
 
     refusals: tuple[Refusal, ...]
@@ -161,14 +161,14 @@ class JobMemory:
             record.deleted.clear()
             return False
 
-    def facts(self, job: Key, uid: str) -> Facts:
+    def facts(self, job: Key, uid: str) -> Remembered:
         """The facts about the job with this UID, and about its namespace."""
         with self._lock:
             now, found = self._clock.monotonic(), self._records.get(job)
             record = found if found and found.uid == uid else _Record()
             slow, slow_at = self._slow.get(job.namespace, (None, now))
             asked_at = now if record.end_asked_at is None else record.end_asked_at
-            return Facts(
+            return Remembered(
                 refusals=tuple(record.refusals.values()),
                 refused_times=record.refused_times,
                 refused_seconds=now - record.refused_at,

@@ -17,7 +17,7 @@ from localcluster.node.pod.status import TERMINAL, delete_pod
 from localcluster.node.pod.worker import PodWorker
 from localcluster.node.spec.env import PodFacts
 
-RETRY_SECONDS = 1.0
+POD_RETRY_SECONDS = 1.0
 
 
 class PodManager:
@@ -164,7 +164,7 @@ class PodManager:
             try:
                 delete_pod(self._node.client, pod)
             except ApiError:
-                clock.sleep(RETRY_SECONDS)
+                clock.sleep(POD_RETRY_SECONDS)
                 self._ended.put(pod)
 
 

@@ -17,7 +17,7 @@ from localcluster.node.pod.status import keep_times
 from localcluster.provision.binaries import KUBERNETES_VERSION
 
 LEASE_SECONDS = 40
-RETRY_SECONDS = 0.2
+NODE_RETRY_SECONDS = 0.2
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 HEALTHY = (
     ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
@@ -52,7 +52,7 @@ class Registration:
                 print(f"cannot renew the node: {error}", flush=True)
                 if not self._uid and isinstance(error, Invalid):
                     os._exit(1)  # a wrong label or capacity stays wrong
-                clock.sleep(RETRY_SECONDS * 5 if self._uid else RETRY_SECONDS)
+                clock.sleep(NODE_RETRY_SECONDS * 5 if self._uid else NODE_RETRY_SECONDS)
 
     def _renew(self) -> None:
         path = f"/api/v1/nodes/{self.name}"

@@ -25,7 +25,7 @@ from localcluster.provision.environments import (
     has_packages,
     is_ready,
 )
-from localcluster.provision.training import Training, training, written
+from localcluster.provision.training import TrainingPython, training, written
 
 SERVED_ROLES = {"ps", "heter"}
 
@@ -83,7 +83,7 @@ class Image:
         return []
 
     @property
-    def training(self) -> Training:
+    def training(self) -> TrainingPython:
         """The Python and PaddlePaddle of a shared environment. Raises LocalClusterError."""
         return training(SHARED[self.environment])
 

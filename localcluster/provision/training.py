@@ -64,7 +64,7 @@ class Interpreter:
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class TrainingPython:
     """The Python and the PaddlePaddle that train on this machine."""
 
     paddle: Paddle
@@ -91,22 +91,24 @@ def either(paddle: Paddle) -> str:
     return " or ".join(f"Python {major}.{minor}" for major, minor in reversed(paddle.pythons))
 
 
-def training(wanted: str = "") -> Training:
+def training(wanted: str = "") -> TrainingPython:
     """The Python and PaddlePaddle to train with. Raises LocalClusterError if none is suitable."""
     return choose(own(), found_on_path(), wanted)
 
 
-def choose(mine: Interpreter, others: Mapping[Version, Interpreter], wanted: str = "") -> Training:
+def choose(
+    mine: Interpreter, others: Mapping[Version, Interpreter], wanted: str = ""
+) -> TrainingPython:
     """Prefer the PaddlePaddle of the major version `wanted`, then one with parameter servers. For
     each one, prefer `mine` to `others`.
     """
     paddles = (WITH_SERVERS, WITHOUT_SERVERS)
     for paddle in sorted(paddles, key=lambda each: each.major != wanted):
         if mine.version in paddle.pythons:
-            return Training(paddle, mine)
+            return TrainingPython(paddle, mine)
         for version in reversed(paddle.pythons):
             if version in others:
-                return Training(paddle, others[version])
+                return TrainingPython(paddle, others[version])
     raise LocalClusterError(
         f"no PaddlePaddle for Python {written(mine)}: put {either(WITH_SERVERS)} on PATH"
     )

@@ -10,8 +10,6 @@ from api.objects import Raw
 from kube.bounds import read_bounded
 from pdj.errors import Problem
 
-MAX_BYTES = 1 << 20
-"""The size limit of a file with a token, a certificate, a key or authorities."""
 _UNSUPPORTED = {
     "auth-provider": "use an exec plugin in its place",
     "as": "impersonation",
@@ -49,7 +47,7 @@ def data_of(section: Raw, name: str) -> bytes:
     try:
         if section.get(f"{name}-data"):
             return base64.b64decode(str(section[f"{name}-data"]), validate=True)
-        return read_bounded(section[name], MAX_BYTES) if section.get(name) else b""
+        return read_bounded(section[name]) if section.get(name) else b""
     except (OSError, ValueError) as error:
         raise Problem(f"the kubeconfig's {name}: {error}") from error
 
@@ -57,7 +55,7 @@ def data_of(section: Raw, name: str) -> bytes:
 def _authorization(user: Raw) -> str | None:
     if user.get("tokenFile"):
         try:
-            token = read_bounded(user["tokenFile"], MAX_BYTES).decode().strip()
+            token = read_bounded(user["tokenFile"]).decode().strip()
         except (OSError, ValueError) as error:
             raise Problem(f"the kubeconfig's tokenFile: {error}") from error
         if token:

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from api.objects import Raw
-from kube.bounds import read_bounded, refuse_deep_yaml
+from kube.bounds import read_kubeconfig
 from pdj.errors import Problem
 
-MAX_BYTES = 16 << 20
-MAX_DEPTH = 100
 DEFAULT = Path("~/.kube/config")
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
@@ -115,10 +113,8 @@ def _read(path: Path) -> Raw:
     import yaml
 
     try:
-        data = read_bounded(path, MAX_BYTES)
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        refuse_deep_yaml(data, loader, MAX_DEPTH)
-        raw: Any = yaml.load(data, loader)
+        raw: Any = yaml.load(read_kubeconfig(path, loader), loader)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         said = " ".join(str(error).split()) or type(error).__name__
         raise Problem(f"cannot read the kubeconfig {path}: {said}") from error

@@ -16,7 +16,7 @@ from pdj.gather.joblog import JobLog, choose
 from pdj.gather.jobs import Handle, list_pods, look
 from pdj.gather.live import LiveJob, gone, has_ended
 from pdj.gather.logs import Wish
-from pdj.gather.merge import Line, Source
+from pdj.gather.merge import LogLine, Source
 from pdj.gather.paths import core_path
 from pdj.text.status import describe_failure
 from reconcile.objects.kept_log import kept_log_name, unpack_log
@@ -36,7 +36,7 @@ class Turn(NamedTuple):
 
     picture: JobPicture | None
     notes: Sequence[str] = ()
-    lines: Sequence[Line] = ()
+    lines: Sequence[LogLine] = ()
 
 
 def read_log(handle: Handle, wish: Wish) -> Generator[Turn]:
@@ -133,7 +133,7 @@ def _of_the_gone(client: Client, picture: JobPicture, wish: Wish) -> Turn:
     )
 
 
-def _kept(client: Client, picture: JobPicture, failure: Failure) -> Iterator[Line]:
+def _kept(client: Client, picture: JobPicture, failure: Failure) -> Iterator[LogLine]:
     """The part of the pod's log that the operator has kept, or else the last lines in `failure`."""
     job, attempt = picture.job, failure.attempt
     path = core_path(job.namespace, "configmaps", kept_log_name(job.name, attempt))
@@ -143,7 +143,7 @@ def _kept(client: Client, picture: JobPicture, failure: Failure) -> Iterator[Lin
         found = None
     source = Source(failure.pod, "", "", 0, attempt, "")
     for line in unpack_log(found or {}, failure.pod) or failure.message.splitlines():
-        yield Line(0, "", source, line.encode(errors="replace"))
+        yield LogLine(0, "", source, line.encode(errors="replace"))
 
 
 def _why_gone(status: JobStatus, wanted: int | None, is_recorded: bool) -> list[str]:

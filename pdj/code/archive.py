@@ -17,9 +17,9 @@ from pdj.errors import Problem
 KIB = 1 << 10
 MAX_KIB = 900
 MAX_FILE_BYTES = 1 << 20
-MAX_BYTES = 256 << 20
+MAX_CODE_BYTES = 256 << 20
 """Limit of all files together, before packing: more would hardly fit when packed."""
-TOO_MANY = f"more than the {MAX_BYTES >> 20} MiB that are allowed"
+TOO_MANY = f"more than the {MAX_CODE_BYTES >> 20} MiB that are allowed"
 MAX_DEPTH = 100
 """Limit of the folders in a path: more than programs have, and less than Python can recurse."""
 MTIME = 315_532_800
@@ -51,7 +51,7 @@ def pack(
                 why = getattr(error, "strerror", None) or error
                 raise Problem(f"cannot read {name!r}: {why}") from error
             sizes[name] = len(content)
-            if plain.tell() > MAX_BYTES:
+            if plain.tell() > MAX_CODE_BYTES:
                 raise too_large(TOO_MANY, sizes)
         for name, content in (more or {}).items():
             if name in sizes:
@@ -120,7 +120,7 @@ def _target(folder: Path, path: Path) -> str:
 
 def _read(folder: Path, name: str, before: os.stat_result) -> bytes:
     """The file's content. Raises Problem if somebody changes the file while it is read."""
-    if before.st_size > MAX_BYTES:
+    if before.st_size > MAX_CODE_BYTES:
         raise too_large(TOO_MANY, {name: before.st_size})
     with os.fdopen(open_below(folder, name), "rb") as file:
         content = file.read(before.st_size + 1)

@@ -15,7 +15,7 @@ from api.constants import ANNOTATION_CODE, LABEL_CODE_OF, Role
 from api.objects import Raw
 from api.rules import NAME_MESSAGE, NAME_PATTERN
 from api.trainer import trainer_of
-from pdj.code.archive import MAX_BYTES, Archive
+from pdj.code.archive import MAX_CODE_BYTES, Archive
 from pdj.errors import Problem, Usage
 
 ARCHIVE, REQUIREMENTS, UNPACK = "code.tar.gz", "requirements.txt", "unpack.py"
@@ -137,7 +137,7 @@ def digest_of(config_map: Raw) -> str:
     """
     files = dict(config_map.get("binaryData") or {})
     packed, unpacker = base64.b64decode(files.pop(ARCHIVE, "")), zlib.decompressobj(GZIP)
-    digest, left = hashlib.sha256(), 2 * MAX_BYTES
+    digest, left = hashlib.sha256(), 2 * MAX_CODE_BYTES
     with suppress(zlib.error):
         while left and (piece := unpacker.decompress(packed, min(left, PIECE_BYTES))):
             digest.update(piece)

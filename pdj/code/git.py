@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from pdj.code.archive import MAX_BYTES
+from pdj.code.archive import MAX_CODE_BYTES
 from pdj.code.file import read
 from pdj.code.unpack import leads_out
 from pdj.errors import Problem
@@ -46,7 +46,7 @@ def list_files(folder: Path, say: Callable[[str], None]) -> list[str] | None:
             _make(Path(ours), root / ".git", where)
             words = ("-C", str(folder), "ls-files", "-z", "--exclude-standard")
             _git(where, *words, "--cached", "--others")
-            listed = read(Path(ours), MAX_BYTES, "said")
+            listed = read(Path(ours), MAX_CODE_BYTES, "said")
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         said = os.fsdecode(getattr(error, "stderr", None) or b"")
         why = said or getattr(error, "strerror", None) or error  # its file's name can be a secret
@@ -73,7 +73,7 @@ def _make(ours: Path, git: Path, where: dict[str, str]) -> None:
 
 
 def _read(file: Path) -> str:
-    return os.fsdecode(read(file, MAX_BYTES)) if file.is_file() else ""
+    return os.fsdecode(read(file, MAX_CODE_BYTES)) if file.is_file() else ""
 
 
 def _git(where: dict[str, str], *words: str) -> None:

@@ -15,7 +15,7 @@ from pdj.code.file import read
 from pdj.errors import Problem
 
 FILE = ".pdjignore"
-MAX_BYTES = 1 << 20
+MAX_IGNORE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def read_patterns(folder: Path) -> list[Pattern]:
     """The patterns of the folder's `.pdjignore`; empty if there is no such file."""
     file = folder / FILE
     try:
-        lines = read(file, MAX_BYTES).decode().splitlines() if os.path.lexists(file) else []
+        lines = read(file, MAX_IGNORE_BYTES).decode().splitlines() if os.path.lexists(file) else []
     except (OSError, ValueError) as error:
         raise Problem(f"cannot read {FILE}: {getattr(error, 'strerror', error)}") from error
     stripped = ((number, line.strip()) for number, line in enumerate(lines, 1))

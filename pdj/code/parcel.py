@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pdj.code.archive import KIB, MAX_BYTES, MAX_KIB, pack, too_large
+from pdj.code.archive import KIB, MAX_CODE_BYTES, MAX_KIB, pack, too_large
 from pdj.code.bundle import WORKSPACE, Bundle
 from pdj.code.file import read
 from pdj.code.folder import find_files
@@ -89,7 +89,7 @@ class Parcel:
             raise Problem(f"{file} is a link out of the folder; name the file itself")
         try:
             if inside:
-                content = read(root, MAX_BYTES, inside)
+                content = read(root, MAX_CODE_BYTES, inside)
             else:
                 with file.open("rb") as given:  # perhaps a pipe
                     content = given.read((MAX_KIB + 1) * KIB)
@@ -104,7 +104,7 @@ def _texts(content: bytes, file: Path) -> Iterator[str]:
     waiting, seen = [file], {file}
     for at, file in enumerate(waiting):  # which grows
         with suppress(OSError, ValueError):  # what cannot be read here is not sent either
-            content = read(file, MAX_BYTES) if at else content
+            content = read(file, MAX_CODE_BYTES) if at else content
             text = JOINED.sub("", content.decode(errors="replace"))
             yield text
             names = (match[2] or match[3] for match in NAMED.finditer(text))

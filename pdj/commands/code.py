@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from api.objects import Raw, name_of
-from pdj.code.archive import KIB, MAX_BYTES, MAX_DEPTH
+from pdj.code.archive import KIB, MAX_CODE_BYTES, MAX_DEPTH
 from pdj.code.bundle import ARCHIVE, REQUIREMENTS, WORKSPACE, Bundle, digest_of
 from pdj.code.folder import MAX_FILES
 from pdj.code.parcel import Parcel
@@ -126,8 +126,8 @@ def _members(config_map: Raw, files: dict[str, bytes]) -> list[tarfile.TarInfo]:
                 named += len(member.name) + len(member.linkname)
                 if len(members) > MAX_FILES:
                     raise tarfile.TarError(f"it has more than {MAX_FILES} files")
-                if size > MAX_BYTES:
-                    raise tarfile.TarError(f"it unpacks to more than {MAX_BYTES >> 20} MiB")
+                if size > MAX_CODE_BYTES:
+                    raise tarfile.TarError(f"it unpacks to more than {MAX_CODE_BYTES >> 20} MiB")
                 is_long = member.offset_data - member.offset > MAX_HEADER_BYTES
                 if is_long or named > MAX_NAMES:
                     raise tarfile.TarError("its names are too long")

@@ -17,14 +17,13 @@ from typing import Any
 import yaml
 
 from api.objects import Raw
-from kube.bounds import refuse_deep_yaml
+from kube.bounds import MAX_YAML_DEPTH, refuse_deep_yaml
 from pdj.errors import Problem, Usage
 
-MAX_BYTES = 3 << 20
+MAX_REQUEST_BYTES = 3 << 20
 """The API server refuses a larger request."""
 MAX_VALUES = 300_000
 """The most values in a text after its aliases are expanded."""
-MAX_DEPTH = 100
 MAX_DIGITS = 400
 """The most digits of a number: a longer one fits neither 64 bits nor a float."""
 
@@ -74,7 +73,7 @@ def parse_documents(text: str, name: str) -> list[Document]:
     """All non-empty documents of a text, and each item of a List. Raises Problem with the name."""
     try:
         text = _as_yaml(text)
-        refuse_deep_yaml(text, PlainLoader, MAX_DEPTH)
+        refuse_deep_yaml(text, PlainLoader)
         nodes = [node for node in yaml.compose_all(text, Loader=PlainLoader) if node is not None]
         _refuse_many(nodes)
         found = [_document(name, node) for node in nodes]
@@ -90,7 +89,7 @@ def parse_documents(text: str, name: str) -> list[Document]:
 def read_value(text: str) -> Any:
     """Parse a single value as it would be in a file. Raises ValueError if it is invalid."""
     try:
-        refuse_deep_yaml(text, PlainLoader, MAX_DEPTH)
+        refuse_deep_yaml(text, PlainLoader)
         node = yaml.compose(text, Loader=PlainLoader)
         _refuse_many([node] if node is not None else [])
         return None if node is None else _document("", node).value
@@ -144,15 +143,15 @@ def read_text(name: str) -> str:
     """
     try:
         if name == "-":
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+            data = sys.stdin.buffer.read(MAX_REQUEST_BYTES + 1)
         else:
             with Path(name).open("rb") as file:
-                data = file.read(MAX_BYTES + 1)
+                data = file.read(MAX_REQUEST_BYTES + 1)
     except OSError as error:
         raise Usage(f"cannot read {name}: {error.strerror}") from error
-    if len(data) > MAX_BYTES:
+    if len(data) > MAX_REQUEST_BYTES:
         raise Problem(
-            f"{name}: more than {MAX_BYTES >> 20} MiB, which the API server does not take"
+            f"{name}: more than {MAX_REQUEST_BYTES >> 20} MiB, which the API server does not take"
         )
     return data.decode()
 
@@ -205,8 +204,8 @@ def _document(name: str, node: yaml.Node) -> Document:
 
 def _size(node: yaml.Node, known: dict[int, int], depth: int) -> int:
     """How many values the node has with its aliases expanded."""
-    if depth > MAX_DEPTH:
-        raise ValueError(f"nested deeper than {MAX_DEPTH} levels, or an alias within itself")
+    if depth > MAX_YAML_DEPTH:
+        raise ValueError(f"nested deeper than {MAX_YAML_DEPTH} levels, or an alias within itself")
     if isinstance(node, yaml.ScalarNode):
         return 1
     if id(node) not in known:

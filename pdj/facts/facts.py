@@ -16,7 +16,7 @@ from pdj.facts.training import Training
 from reconcile.words.alone import describe_alone, trains_alone
 from reconcile.words.fault import Fault, fault_of
 
-Line = Words | str
+Remark = Words | str
 """A line for people: in both languages, or as it was found."""
 HIDDEN: Words = ("not allowed to see", "无权查看")
 EVENTS = "events of "
@@ -52,7 +52,7 @@ class Answer:
     is_missing: bool = False
 
     @property
-    def trouble(self) -> list[Line]:
+    def trouble(self) -> list[Remark]:
         """The problem as lines; none if everything was read."""
         return [HIDDEN] if self.is_hidden else [self.problem] if self.problem else []
 

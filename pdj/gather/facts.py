@@ -11,7 +11,7 @@ from api.job import PaddleJob
 from api.objects import Raw
 from kube.client import PAGE, Client
 from kube.errors import ApiError, Forbidden, NotFound
-from kube.logs import READ_SECONDS
+from kube.logs import LOG_READ_SECONDS
 from pdj.facts.facts import Answer, Ask, Facts
 from pdj.facts.picture import JobPicture
 from pdj.facts.training import Training
@@ -19,7 +19,7 @@ from pdj.gather.questions import questions
 
 ReadTraining = Callable[[PaddleJob], Training | None]
 THREADS = 8
-MAX_BYTES = 32 << 20
+MAX_READ_BYTES = 32 << 20
 """The most bytes of one object, or of one page of a list."""
 
 
@@ -47,10 +47,10 @@ def gather(
 def _answer(client: Client, ask: Ask) -> Answer:
     try:
         if ask.is_log:
-            log = client.read_log(ask.path, dict(ask.query), READ_SECONDS)
+            log = client.read_log(ask.path, dict(ask.query), LOG_READ_SECONDS)
             return Answer(text=log.decode(errors="replace"))
         if not ask.limit:
-            return Answer((client.get(ask.path, max_bytes=MAX_BYTES),))
+            return Answer((client.get(ask.path, max_bytes=MAX_READ_BYTES),))
         return _read_list(client, ask)
     except Forbidden as error:
         return Answer(problem=error.message, is_hidden=True)
@@ -64,7 +64,7 @@ def _read_list(client: Client, ask: Ask) -> Answer:
     found: list[Raw] = []
     page: dict[str, Any] = {**ask.query, "limit": min(PAGE, ask.limit)}
     while len(found) < ask.limit:
-        answer = client.get(ask.path, page, max_bytes=MAX_BYTES)
+        answer = client.get(ask.path, page, max_bytes=MAX_READ_BYTES)
         found += answer.get("items") or ()
         page["continue"] = (answer.get("metadata") or {}).get("continue")
         if not page["continue"]:

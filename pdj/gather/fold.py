@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from pdj.gather.merge import Line, Source
+from pdj.gather.merge import LogLine, Source
 
 INSTEAD = (
     b"[settings of paddle.distributed.launch: kubectl pdj logs --launcher-settings shows them, "
@@ -32,7 +32,7 @@ class Fold:
         self._marked: set[Source] = set()
         """The logs in which a line stands for the settings of the present start."""
 
-    def fold(self, lines: Iterable[Line]) -> Iterator[Line]:
+    def fold(self, lines: Iterable[LogLine]) -> Iterator[LogLine]:
         """The other lines, and those with `is_fold`."""
         for line in lines:
             source, match = line.source, _FORMS.match(line.text)

@@ -11,7 +11,7 @@ from pdj.facts.picture import JobPicture
 from pdj.gather.fold import Fold
 from pdj.gather.jobs import Handle
 from pdj.gather.logs import ContainerLog, Wish
-from pdj.gather.merge import Line, Merger, Source
+from pdj.gather.merge import LogLine, Merger, Source
 from pdj.gather.pods import read_pod
 
 HOLD_SECONDS = 0.5
@@ -90,7 +90,7 @@ class JobLog:
         self._readers[source] = reader
         reader.start()
 
-    def take(self, seconds: float) -> list[Line]:
+    def take(self, seconds: float) -> list[LogLine]:
         """The next lines in order of time. Raises ApiError if the API server refused a log."""
         lines = self._merger.take(seconds)
         if not lines:

@@ -13,7 +13,7 @@ from pdj.errors import FAILED, OK, Problem, TimedOut
 from pdj.facts.picture import JobPicture, pods_of
 from pdj.gather.jobs import Handle, look
 from pdj.gather.paths import core_path, jobs_path, of_job
-from pdj.gather.watch import RETRY_SECONDS, Keeper
+from pdj.gather.watch import KEEPER_RETRY_SECONDS, Keeper
 
 TICK_SECONDS = 1.0
 
@@ -26,7 +26,7 @@ class LiveJob:
         self.changed = threading.Event()
         clock, namespace = handle.clock, handle.namespace
         self._began_at = clock.monotonic()
-        backoff = Backoff(clock, *RETRY_SECONDS)
+        backoff = Backoff(clock, *KEEPER_RETRY_SECONDS)
 
         def keep(path: str, query: Query) -> Keeper:
             return Keeper(handle.client, path, query, self.changed, clock, backoff)

@@ -19,7 +19,7 @@ from kube.client import Query
 from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient
 from kube.http import Stream
 from pdj.gather.jobs import Handle
-from pdj.gather.merge import Line, Merger, Source
+from pdj.gather.merge import LogLine, Merger, Source
 from pdj.gather.paths import core_path, log_path
 from pdj.gather.pieces import Piece, pieces_of
 
@@ -185,7 +185,7 @@ class ContainerLog(threading.Thread):
     def _take(self, moment: int, time: str, text: bytes) -> None:
         if self._position.is_new(moment):
             self._position.time = time
-            self._merger.put(Line(moment, time, self._source, text))
+            self._merger.put(LogLine(moment, time, self._source, text))
 
 
 def stamp_pieces(pieces: Iterable[Piece]) -> Iterator[tuple[int, str, bytes]]:

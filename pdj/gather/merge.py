@@ -29,7 +29,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """One line of a log. `moment` is in nanoseconds since 1970, `time` as the kubelet wrote it."""
 
     moment: int
@@ -48,7 +48,7 @@ class Merger:
         self._hold = hold_seconds
         self._condition = threading.Condition()
         """Guards all that follows."""
-        self._waiting: dict[Source, deque[tuple[float, Line]]] = {}
+        self._waiting: dict[Source, deque[tuple[float, LogLine]]] = {}
         self._bytes: Counter[Source] = Counter()
         """The total length of each log's lines in _waiting."""
         self._open: set[Source] = set()
@@ -66,7 +66,7 @@ class Merger:
             if not self._waiting.setdefault(source, deque()):
                 self._silent.add(source)
 
-    def put(self, line: Line) -> None:
+    def put(self, line: LogLine) -> None:
         """Add a line; blocks while too many lines of its log are waiting."""
         with self._condition:
             waiting = self._waiting[line.source]
@@ -92,7 +92,7 @@ class Merger:
             self._is_closed = True
             self._condition.notify_all()
 
-    def take(self, seconds: float) -> list[Line]:
+    def take(self, seconds: float) -> list[LogLine]:
         """The lines that can be printed next; waits at most this long for one."""
         with self._condition:
             lines = self._take_locked()
@@ -113,8 +113,8 @@ class Merger:
         lines, size = len(self._waiting[source]), self._bytes[source]
         return lines >= MAX_BUFFERED or size >= MAX_BUFFERED_BYTES
 
-    def _take_locked(self) -> list[Line]:
-        ripe, lines = self._clock.monotonic() - self._hold, list[Line]()
+    def _take_locked(self) -> list[LogLine]:
+        ripe, lines = self._clock.monotonic() - self._hold, list[LogLine]()
         while self._heads:
             source = self._heads[0][2]
             waiting = self._waiting[source]
@@ -129,6 +129,6 @@ class Merger:
                 self._silent.add(source)
         return lines
 
-    def _push(self, line: Line) -> None:
+    def _push(self, line: LogLine) -> None:
         self._count += 1
         heapq.heappush(self._heads, (line.moment, self._count, line.source))

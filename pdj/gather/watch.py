@@ -13,7 +13,7 @@ from kube.watch import ListWatch
 from pdj.errors import Problem
 from pdj.gather.jobs import check_served
 
-RETRY_SECONDS = (2.0, 8.0)
+KEEPER_RETRY_SECONDS = (2.0, 8.0)
 """The first and the longest pause after a failure, before jitter is added. The watches of a job
 pause together, so a server on which no watch lasts gets at most ten requests in ten seconds."""
 

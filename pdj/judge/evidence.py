@@ -6,14 +6,14 @@ from api.constants import LABEL_QUEUE, TERMINAL_PHASES, Reason, Role
 from api.objects import Raw, name_of
 from api.status import Failure
 from api.trainer import devices_of, most_devices, too_many_devices
-from pdj.facts.facts import FAILED, GROUPS, PLACES, QUOTAS, Answer, Facts, Line
+from pdj.facts.facts import FAILED, GROUPS, PLACES, QUOTAS, Answer, Facts, Remark
 from pdj.judge.story import Evidence
 from reconcile.model.workload import has_quota
 
 MAX_LINES = 10
 """The most lines of a log, nodes and owners of quota that are shown."""
 MAX_PEER_LINES, MAX_PEER_LINE, MAX_LOG_LINE = 3, 300, 2000
-GONE: Line = (
+GONE: Remark = (
     "gone with the pods; with spec.cleanPodPolicy: Never the next job keeps its pods",
     "已随 Pod 删除；在下一个作业中设置 spec.cleanPodPolicy: Never 可保留 Pod",
 )
@@ -21,7 +21,7 @@ GONE: Line = (
 
 def evidence_of(facts: Facts, reason: str) -> Evidence:
     """The lines that show why, by their titles."""
-    found: dict[str, Iterator[Line]] = {}
+    found: dict[str, Iterator[Remark]] = {}
     if facts.answer("etcd").is_missing and reason == facts.conditions[0].reason:
         found["etcd"] = _etcd(facts)
     if reason in FAILED and facts.failure:
@@ -37,14 +37,14 @@ def evidence_of(facts: Facts, reason: str) -> Evidence:
     return {title: lines for title, lines in ((t, [*each]) for t, each in found.items()) if lines}
 
 
-def _each(answer: Answer, describe: Callable[[Raw], Iterator[Line]]) -> Iterator[Line]:
+def _each(answer: Answer, describe: Callable[[Raw], Iterator[Remark]]) -> Iterator[Remark]:
     """The lines about each object that was read, then why there are no more."""
     for obj in answer.objects:
         yield from describe(obj)
     yield from answer.trouble
 
 
-def _etcd(facts: Facts) -> Iterator[Line]:
+def _etcd(facts: Facts) -> Iterator[Remark]:
     """The Service that is missing, and the command that creates it."""
     name, namespace = facts.etcd or ("", "")
     command = f"kubectl -n {namespace} create -f manifests/elastic/etcd.yaml"
@@ -54,7 +54,7 @@ def _etcd(facts: Facts) -> Iterator[Line]:
     )
 
 
-def _last_lines(facts: Facts, last: Failure) -> Iterator[Line]:
+def _last_lines(facts: Facts, last: Failure) -> Iterator[Remark]:
     """The end of the failed pod's log in the failure record, and the command that shows more."""
     job = facts.job
     yield from (line[:MAX_LOG_LINE] for line in last.message.splitlines()[-MAX_LINES:])
@@ -64,7 +64,7 @@ def _last_lines(facts: Facts, last: Failure) -> Iterator[Line]:
     yield (f"more: {command}", f"更多: {command}")
 
 
-def _peers(facts: Facts) -> Iterator[Line]:
+def _peers(facts: Facts) -> Iterator[Remark]:
     """The last lines of the pods for which the failed one waited in vain."""
     if facts.is_peer_lost and not facts.peers and facts.job.status.phase in TERMINAL_PHASES:
         yield GONE
@@ -75,7 +75,7 @@ def _peers(facts: Facts) -> Iterator[Line]:
         yield from answer.trouble
 
 
-def _nodes(facts: Facts) -> Iterator[Line]:
+def _nodes(facts: Facts) -> Iterator[Remark]:
     """Devices of which no node has enough, then some of the nodes."""
     answer = facts.answer("nodes")
     most = most_devices(map(devices_of, answer.objects))
@@ -107,7 +107,7 @@ def _describe(node: Raw) -> str:
     return has + "".join(f"; {note}" for note in notes)
 
 
-def _quota(quota: Raw) -> Iterator[Line]:
+def _quota(quota: Raw) -> Iterator[Remark]:
     """Used and allowed amounts."""
     status = quota.get("status") or {}
     used, hard = status.get("used") or {}, status.get("hard") or {}
@@ -115,7 +115,7 @@ def _quota(quota: Raw) -> Iterator[Line]:
     yield f"{name_of(quota)}: {', '.join(parts)}"
 
 
-def _queue(facts: Facts) -> Iterator[Line]:
+def _queue(facts: Facts) -> Iterator[Remark]:
     """The job's place in its queue, as far as that is known, then who has quota of it."""
     queue = facts.job.labels.get(LABEL_QUEUE, "")
     for found in facts.answer("place").objects:
@@ -135,7 +135,7 @@ def _owner(workload: Raw) -> str:
     return f"{owners[0]['kind']} {metadata['namespace']}/{owners[0]['name']}"
 
 
-def _group(group: Raw) -> Iterator[Line]:
+def _group(group: Raw) -> Iterator[Remark]:
     spec, status = group.get("spec") or {}, group.get("status") or {}
     queue, least = spec.get("queue") or "default", spec.get("minMember")
     yield f"{name_of(group)}: queue {queue}, minMember {least}, {status.get('phase') or 'new'}"

@@ -9,7 +9,7 @@ from api.catalogue.meaning import Meaning
 from api.catalogue.reasons import REASONS
 from api.constants import Condition, Reason
 from api.objects import parse_time, uid_of
-from pdj.facts.facts import EVENTS, Event, Facts, Line
+from pdj.facts.facts import EVENTS, Event, Facts, Remark
 from pdj.judge.causes import narrow
 from pdj.judge.evidence import evidence_of
 from pdj.judge.story import Finding, Story, first_line
@@ -105,7 +105,7 @@ def _warned(facts: Facts) -> list[Event]:
     return [each for each in warnings if not awaited.search(each.message)]
 
 
-def _warnings(facts: Facts, warned: list[Event]) -> Iterator[Line]:
+def _warnings(facts: Facts, warned: list[Event]) -> Iterator[Remark]:
     """The last Warnings, then why not all Events could be read."""
     lines = [f"{each.name}: {each.reason}: {first_line(each.message)}" for each in warned]
     # In each attempt, pods of the same name have the same Warnings: keep the last of each.

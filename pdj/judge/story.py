@@ -9,10 +9,10 @@ from typing import NamedTuple
 from api.catalogue.meaning import Meaning
 from api.job import PaddleJob
 from api.status import Failure
-from pdj.facts.facts import Event, Line
+from pdj.facts.facts import Event, Remark
 from pdj.facts.training import Training
 
-Evidence = Mapping[str, Sequence[Line]]
+Evidence = Mapping[str, Sequence[Remark]]
 """Lines by their titles, as `pdj.text.words.LABELS` names them."""
 
 
@@ -36,7 +36,7 @@ class Story:
     job: PaddleJob
     findings: tuple[Finding, ...]
     history: tuple[Finding, ...]
-    warnings: tuple[Line, ...]
+    warnings: tuple[Remark, ...]
     events: tuple[Event, ...]
     training: Training | None
 

@@ -32,7 +32,7 @@ from pdj.act.submit import submit
 from pdj.documents.advice import find_advice
 from pdj.documents.checks import find_errors, is_job
 from pdj.documents.job import job_of
-from pdj.documents.reader import MAX_BYTES, Document, parse_documents
+from pdj.documents.reader import MAX_REQUEST_BYTES, Document, parse_documents
 from pdj.documents.render import render_all
 from pdj.errors import Problem, Usage
 from pdj.facts.facts import Facts
@@ -51,7 +51,7 @@ from pdj.text.terminal import plain_values, unpainted
 TREE_COLUMNS = 400
 ANSWER_SECONDS = 40.0
 """The most time for an answer: many clients wait for a minute."""
-LOG_SECONDS = 15.0
+TAIL_SECONDS = 15.0
 MAX_LINES = 1000
 MAX_LOG_BYTES = 256 << 10
 MAX_TEXT = 10_000
@@ -70,7 +70,10 @@ INSTRUCTIONS = (
 JobName = Annotated[str, Field(description="the job's name", min_length=1)]
 Namespace = Annotated[str, Field(description="empty: the server's own, of -n or the kubeconfig")]
 Manifest = Annotated[
-    str, Field(description="PaddleJobs as YAML or JSON, not a file's name", max_length=MAX_BYTES)
+    str,
+    Field(
+        description="PaddleJobs as YAML or JSON, not a file's name", max_length=MAX_REQUEST_BYTES
+    ),
 ]
 
 
@@ -174,7 +177,7 @@ class Tools:
         """Read the last lines of a job's pods, in order of time."""
         wish = Wish(tail=tail, role=role or "", index=index, container=container)
         notes, lines, count, printer = list[str](), deque[str](maxlen=MAX_LINES), 0, LogPrinter(job)
-        until = self._clock.monotonic() + LOG_SECONDS
+        until = self._clock.monotonic() + TAIL_SECONDS
         with closing(read_log(self._handle(job, namespace), wish)) as turns:
             try:
                 for picture, news, found in turns:
@@ -183,7 +186,7 @@ class Tools:
                     lines += plain_values(texts, MAX_TEXT)
                     count += len(texts)
                     if self._clock.monotonic() > until:
-                        notes.append(f"not all could be read within {LOG_SECONDS:.0f} s")
+                        notes.append(f"not all could be read within {TAIL_SECONDS:.0f} s")
                         break
             except ApiError as error:
                 if not lines:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from api.objects import name_of
 from pdj.facts.picture import JobPicture
-from pdj.gather.merge import Line, Source
+from pdj.gather.merge import LogLine, Source
 from pdj.text.terminal import PODS, log_line, pad, paint, plain
 
 
@@ -21,7 +21,7 @@ class LogPrinter:
     _widest: int = field(default=0, init=False)
     _prefixes: dict[Source, str] = field(default_factory=dict, init=False)
 
-    def format(self, picture: JobPicture | None, lines: Iterable[Line]) -> list[str]:
+    def format(self, picture: JobPicture | None, lines: Iterable[LogLine]) -> list[str]:
         """The lines with their prefixes and without control characters. All names that were seen so
         far are aligned in one column.
         """
@@ -32,7 +32,7 @@ class LogPrinter:
             self._prefixes.clear()
         return [self._format(line) for line in lines]
 
-    def _format(self, line: Line) -> str:
+    def _format(self, line: LogLine) -> str:
         text = log_line(line.text.decode(errors="replace"), self.has_colour)
         if not line.time:  # of a pod whose log is gone
             return text

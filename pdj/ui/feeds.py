@@ -20,10 +20,10 @@ from pdj.gather.joblog import JobLog, choose
 from pdj.gather.jobs import Handle
 from pdj.gather.live import LiveJob, has_ended
 from pdj.gather.logs import Wish
-from pdj.gather.merge import Line
+from pdj.gather.merge import LogLine
 from pdj.gather.paths import jobs_path
 from pdj.gather.progress import TrainingReader
-from pdj.gather.watch import RETRY_SECONDS, Keeper
+from pdj.gather.watch import KEEPER_RETRY_SECONDS, Keeper
 from pdj.text.rows import row_of
 from pdj.text.terminal import log_line
 from pdj.ui.detail import describe_job
@@ -75,7 +75,7 @@ class JobsFeed:
         self._clock = clock
         self._changed = threading.Event()
         self._pause = threading.Event()
-        backoff = Backoff(clock, *RETRY_SECONDS)
+        backoff = Backoff(clock, *KEEPER_RETRY_SECONDS)
         self._keeper = Keeper(client, jobs_path(namespace), {}, self._changed, clock, backoff)
         self._trouble = _Trouble()
         self._shown: dict[str, str] | None = None
@@ -201,7 +201,7 @@ class LogFeed:
         self._live.__exit__()
 
 
-def _line(line: Line) -> list[Any]:
+def _line(line: LogLine) -> list[Any]:
     text = log_line(line.text.decode(errors="replace"))
     if len(text) > MAX_CHARACTERS:
         text = f"{text[:MAX_CHARACTERS]} … ({len(line.text):,} bytes)"

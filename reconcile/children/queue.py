@@ -15,7 +15,7 @@ from reconcile.model.workload import condition_named, has_quota, priority_class_
 from reconcile.objects.flavors import assigned_flavors, find_conflict
 from reconcile.objects.workload import may_run, uses_kueue
 
-RETRY_SECONDS = 5.0
+QUEUE_RETRY_SECONDS = 5.0
 """How often to retry: no watch shows a new class or flavor, or that Kueue is now installed."""
 INACTIVE = "set spec.suspend to true and then to false, or its Workload's spec.active to true"
 GRANT = "have an administrator grant it the permissions of --kueue (chart: kueue.enabled)"
@@ -52,7 +52,7 @@ def _unserved(is_forbidden: bool) -> Hold:
     else:
         cause = f"the API server serves no Workload of {KUEUE_API_VERSION}: Kueue is not installed"
         next_step = "have it installed, or remove the label kueue.x-k8s.io/queue-name from the job"
-    return _hold(cause, next_step, RETRY_SECONDS, Reason.QUEUE_UNAVAILABLE)
+    return _hold(cause, next_step, QUEUE_RETRY_SECONDS, Reason.QUEUE_UNAVAILABLE)
 
 
 def _await_flavors(view: View) -> Move | Hold | None:
@@ -67,7 +67,7 @@ def _await_flavors(view: View) -> Move | Hold | None:
 def _await_workload(view: View) -> Hold:
     if view.job.prebuilt:
         cause = f"MultiKueue's Workload {view.job.prebuilt} does not exist, or is not for this job"
-        return _hold(cause, "nothing; if this lasts, submit the job again", RETRY_SECONDS)
+        return _hold(cause, "nothing; if this lasts, submit the job again", QUEUE_RETRY_SECONDS)
     named = priority_class_of(view.observed.job)
     hold = _unread(view, named, "have it created, or name another") if named else None
     return hold or _hold("waiting for its Workload to be created", "nothing")
@@ -79,9 +79,9 @@ def _unread(view: View, named: Child, next_step: str) -> Hold | None:
     if found:
         return None
     if found is None:
-        return _hold(f"there is no {named[0]} {named[1]}", next_step, RETRY_SECONDS)
+        return _hold(f"there is no {named[0]} {named[1]}", next_step, QUEUE_RETRY_SECONDS)
     cause = f"the operator has no right to get {named[0]} {named[1]}"
-    return _hold(cause, GRANT, RETRY_SECONDS, Reason.QUEUE_UNAVAILABLE)
+    return _hold(cause, GRANT, QUEUE_RETRY_SECONDS, Reason.QUEUE_UNAVAILABLE)
 
 
 def _queued(workload: Raw) -> Hold:

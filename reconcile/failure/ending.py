@@ -7,7 +7,7 @@ from reconcile.model.pods import PodView
 from reconcile.model.view import View
 from reconcile.words.cause import NOTHING_KEPT
 
-MAX_CAUSE_CHARACTERS = 400
+MAX_ENDING_CHARACTERS = 400
 MAX_RECORD_CHARACTERS = 1024
 """The limit of a record's message: the line with the cause, and as many last lines as fit."""
 OUT_OF_MEMORY = "OOMKilled"
@@ -88,8 +88,8 @@ def _cause(view: View, pod: PodView, end: ContainerEnd) -> str:
         cause = cause.rpartition(_RUNTIME_WORDS)[2].removesuffix(": unknown")
     elif end.signal == SIGKILL or (_says_enough(end) and not words.is_error):
         return ""
-    if len(cause) > MAX_CAUSE_CHARACTERS:
-        return cause[: MAX_CAUSE_CHARACTERS - 1] + "…"
+    if len(cause) > MAX_ENDING_CHARACTERS:
+        return cause[: MAX_ENDING_CHARACTERS - 1] + "…"
     return cause
 
 

@@ -14,7 +14,7 @@ from reconcile.objects.rendezvous import child_labels
 MAX_ATTEMPTS = 4
 MAX_PACKED_BYTES = 4 << 10
 """The most packed bytes of one attempt's log; MAX_ATTEMPTS such logs have 16 KiB."""
-MAX_BYTES = 64 << 10
+MAX_KEPT_BYTES = 64 << 10
 _GZIP = 31
 """With this `wbits`, zlib reads and writes the format of gzip."""
 
@@ -36,7 +36,7 @@ def unpack_log(config_map: Raw, pod: str) -> list[str]:
     """The first 64 KiB of a pod's kept log as lines; none if it is missing or cannot be read."""
     try:
         packed = base64.b64decode((config_map.get("binaryData") or {}).get(pod, ""))
-        log = zlib.decompressobj(_GZIP).decompress(packed, MAX_BYTES)
+        log = zlib.decompressobj(_GZIP).decompress(packed, MAX_KEPT_BYTES)
     except (ValueError, zlib.error):
         return []
     return log.decode(errors="replace").splitlines()

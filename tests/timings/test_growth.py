@@ -14,7 +14,7 @@ import structlog
 
 from api.constants import Role
 from controller.client.api import read_events
-from kube.logs import MAX_BYTES
+from kube.logs import MAX_TAIL_BYTES
 from pdj.code import unpack
 from pdj.code.secret import is_secret
 from pdj.documents.reader import read_documents
@@ -122,7 +122,7 @@ def test_a_log_costs_no_more_than_its_length(piece):
         log = b"".join(b"2026-01-02T03:04:%02d.000000001Z %s\n" % (i, line) for i in range(40))
         return lambda: cluster.first_read(log)
 
-    assert_grows_with_its_length(make, MAX_BYTES // 40 - 34)
+    assert_grows_with_its_length(make, MAX_TAIL_BYTES // 40 - 34)
 
 
 @pytest.mark.parametrize("piece", ["[", "- ", '{"a":'], ids=["list", "items", "map"])

@@ -3,7 +3,7 @@
 import pytest
 
 from api.constants import MAX_REPLICAS
-from kube.parsing import MAX_DEPTH, cut_deep
+from kube.parsing import MAX_JSON_DEPTH, cut_deep
 from reconcile.model.pause import FIRST_PAUSE_SECONDS
 from reconcile.reconcile import reconcile
 from tests.memory.builders import a_job
@@ -25,7 +25,7 @@ def test_brackets_and_quotes_cost_little_more_than_text(piece):
 def test_long_texts_cost_less_than_a_look_at_each_byte():
     """They cost the API server next to nothing: patches of such an object come quickly."""
     data = b'["' + b"x" * 2_000_000 + b'"]'
-    assert_cheaper(lambda: cut_deep(data), lambda: bytes(map(MAX_DEPTH.__lt__, data)))
+    assert_cheaper(lambda: cut_deep(data), lambda: bytes(map(MAX_JSON_DEPTH.__lt__, data)))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from localcluster.client.rest import Raw
 from localcluster.machine import clock
-from localcluster.node.network.names import DOMAIN, Line, PodAddress, build_lines, pod_address
+from localcluster.node.network.names import DOMAIN, HostsLine, PodAddress, build_lines, pod_address
 
 SETTLE_SECONDS = 0.05
 API_SERVER_NAMES = (
@@ -29,7 +29,7 @@ class HostsFile:
     namespace: str
     head: str
 
-    def write(self, lines: list[Line]) -> None:
+    def write(self, lines: list[HostsLine]) -> None:
         """Write the pod's own lines, then `lines`, unless the file already has this content."""
         text = self.head + "".join(line.text(self.namespace) + "\n" for line in lines)
         if self.path.exists() and self.path.read_text() == text:
@@ -62,7 +62,7 @@ class Hosts:
         self._pods: dict[str, PodAddress] = {}
         self._services: dict[str, Raw] = {}
         self._files: dict[str, HostsFile] = {}
-        self._lines: list[Line] = []
+        self._lines: list[HostsLine] = []
         self._changed = threading.Event()
 
     def start(self) -> None:

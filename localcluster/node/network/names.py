@@ -25,7 +25,7 @@ class PodAddress:
 
 
 @dataclass(frozen=True, order=True)
-class Line:
+class HostsLine:
     """A name in a namespace, and an address that it resolves to."""
 
     namespace: str
@@ -57,13 +57,13 @@ def pod_address(pod: Raw) -> PodAddress | None:
     )
 
 
-def build_lines(services: list[Raw], pods: list[PodAddress]) -> list[Line]:
+def build_lines(services: list[Raw], pods: list[PodAddress]) -> list[HostsLine]:
     """The lines of all Services, sorted."""
     by_label: dict[tuple[str, tuple[str, str]], list[PodAddress]] = {}
     for pod in pods:
         for label in pod.labels:
             by_label.setdefault((pod.namespace, label), []).append(pod)
-    lines: set[Line] = set()
+    lines: set[HostsLine] = set()
     for service in services:
         for pod in _selected(service, by_label):
             lines |= _lines_of(service, pod)
@@ -83,9 +83,9 @@ def _selected(
     ]
 
 
-def _lines_of(service: Raw, pod: PodAddress) -> set[Line]:
+def _lines_of(service: Raw, pod: PodAddress) -> set[HostsLine]:
     name, namespace = service["metadata"]["name"], service["metadata"]["namespace"]
     names = [name]
     if pod.hostname and pod.subdomain == name:
         names.append(f"{pod.hostname}.{name}")
-    return {Line(namespace, each, pod.address) for each in names}
+    return {HostsLine(namespace, each, pod.address) for each in names}

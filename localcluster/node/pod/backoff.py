@@ -7,7 +7,7 @@ MAX_SECONDS = 300.0
 FORGET_SECONDS = 600.0
 
 
-class Backoff:
+class RestartBackoff:
     """The delays of one container. With `first_is_free`, the first retry is immediate."""
 
     def __init__(self, base_seconds: float, first_is_free: bool) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from localcluster.client.rest import Raw
 from localcluster.machine import clock
-from localcluster.node.pod.backoff import Backoff
+from localcluster.node.pod.backoff import RestartBackoff
 from localcluster.node.runtime.logs import LogFile, last_lines
 from localcluster.node.runtime.runtime import End, Process
 
@@ -42,8 +42,8 @@ class Container:
 
     spec: Raw
     role: str
-    backoff: Backoff
-    pull_backoff: Backoff
+    backoff: RestartBackoff
+    pull_backoff: RestartBackoff
     state: Raw = field(default_factory=lambda: {"waiting": {"reason": "ContainerCreating"}})
     last_state: Raw = field(default_factory=dict)
     restart_count: int = 0
@@ -201,8 +201,8 @@ def build_containers(pod: Raw, backoff_seconds: float) -> tuple[list[Container],
     """The pod's init containers and sidecars, in order, and its main ones."""
 
     def build(spec: Raw, role: str) -> Container:
-        crash = Backoff(backoff_seconds, first_is_free=True)
-        return Container(spec, role, crash, Backoff(backoff_seconds, first_is_free=False))
+        crash = RestartBackoff(backoff_seconds, first_is_free=True)
+        return Container(spec, role, crash, RestartBackoff(backoff_seconds, first_is_free=False))
 
     inits = pod["spec"].get("initContainers") or []
     roles = ["sidecar" if each.get("restartPolicy") == "Always" else "init" for each in inits]

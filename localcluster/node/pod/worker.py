@@ -39,7 +39,7 @@ VOLUME_RETRY_SECONDS = 1.0
 WORK_FOLDERS = ("containers", "volumes", "etc")
 
 
-class Gone(Exception):
+class PodGone(Exception):
     """The pod is no longer in the API server, or another one has its name."""
 
 
@@ -159,7 +159,7 @@ class PodWorker:
     def _run(self) -> None:
         try:
             self._live()
-        except Gone:
+        except PodGone:
             pass
         finally:
             self._stopper.kill(self._all)
@@ -183,26 +183,26 @@ class PodWorker:
             self._pause(self._look_again)
 
     def _pause(self, until: float) -> None:
-        """Wait for a wake-up until this deadline. Raises Gone."""
+        """Wait for a wake-up until this deadline. Raises PodGone."""
         self._wakeup.wait(max(0.0, until - clock.monotonic()))
         self._wakeup.clear()
         if self._abandoned.is_set():
-            raise Gone
+            raise PodGone
 
     @contextlib.contextmanager
     def _retrying(self) -> Any:
-        """Retry soon after an error. Raises Gone if the pod is no longer in the API server."""
+        """Retry soon after an error. Raises PodGone if the pod is no longer in the API server."""
         try:
             yield
         except ApiError as error:
             if isinstance(error, NotFound | Conflict) and self._is_gone():
-                raise Gone from error
+                raise PodGone from error
             if error.code:  # the server has answered
                 print(f"{pod_path(self._pod)}: {error}", flush=True)
             self._look_at(clock.monotonic() + API_RETRY_SECONDS)
         except OSError:
             self._look_at(clock.monotonic() + API_RETRY_SECONDS)
-        except Gone:
+        except PodGone:
             raise
         except Exception:  # the thread must not end while the pod's processes run
             traceback.print_exc()

@@ -59,7 +59,7 @@ def test_a_token_that_another_thread_has_renewed_is_not_read_again(clock):
 
 
 def test_a_plugin_that_hangs_holds_up_one_caller_for_a_moment_only(monkeypatch, clock):
-    monkeypatch.setattr("controller.client.connection.READ_SECONDS", 0.05)
+    monkeypatch.setattr("controller.client.connection.RENEW_SECONDS", 0.05)
     released, asked = threading.Event(), threading.Semaphore(0)
 
     def read() -> str:

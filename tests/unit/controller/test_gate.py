@@ -17,14 +17,14 @@ from controller.gate import (
     VERDICT_SECONDS,
     Gate,
 )
-from controller.health import Answer, Request, Route
+from controller.health import HttpAnswer, HttpRequest, Route
 from tests.unit.controller.fakes import ScriptedServer, eventually, reply
 
 PROMETHEUS = {"username": "prometheus", "uid": "u", "groups": ["g"], "extra": {"k": ["v"]}}
 KNOWN = reply(201, {"status": {"authenticated": True, "user": PROMETHEUS}})
 ALLOWED = reply(201, {"status": {"allowed": True}})
 DENIED = reply(201, {"status": {"allowed": False}})
-SAID = Answer(HTTPStatus.OK, b"metrics")
+SAID = HttpAnswer(HTTPStatus.OK, b"metrics")
 FEW = 8
 
 
@@ -42,15 +42,15 @@ def route(gate) -> Route:
     return gate.guard("/metrics", lambda _: SAID)
 
 
-def question(token: object) -> Request:
+def question(token: object) -> HttpRequest:
     """What a client with this token sends."""
-    return Request(f"GET / HTTP/1.1\r\nAuthorization: Bearer {token}\r\n\r\n")
+    return HttpRequest(f"GET / HTTP/1.1\r\nAuthorization: Bearer {token}\r\n\r\n")
 
 
-def ask(route: Route, authorization: str = "Bearer t") -> Answer:
+def ask(route: Route, authorization: str = "Bearer t") -> HttpAnswer:
     """The answer, once there is one."""
-    request = Request(f"GET /metrics HTTP/1.1\r\nAuthorization: {authorization}\r\n\r\n")
-    answers: list[Answer] = []
+    request = HttpRequest(f"GET /metrics HTTP/1.1\r\nAuthorization: {authorization}\r\n\r\n")
+    answers: list[HttpAnswer] = []
 
     def has_answered() -> bool:
         answer = route(request)
@@ -61,7 +61,7 @@ def ask(route: Route, authorization: str = "Bearer t") -> Answer:
     return answers[-1]
 
 
-def ask_once(route: Route, request: Request) -> int | None:
+def ask_once(route: Route, request: HttpRequest) -> int | None:
     answer = route(request)
     return answer.status if answer else None
 
@@ -144,7 +144,7 @@ def test_a_verdict_is_of_one_token(route, server):
 def test_an_api_server_that_hangs_holds_up_nobody_else(route, server, clock):
     server.steps = [KNOWN, ALLOWED, server.hang]
     assert ask(route, "Bearer known").status == 200
-    hanging = Request("GET /metrics HTTP/1.1\r\nauthorization: Bearer new\r\n\r\n")
+    hanging = HttpRequest("GET /metrics HTTP/1.1\r\nauthorization: Bearer new\r\n\r\n")
     assert route(hanging) is None
     assert ask(route, "Bearer known").status == 200
     clock.step(ASK_SECONDS + 0.1)

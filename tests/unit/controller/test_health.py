@@ -17,9 +17,9 @@ from controller.health import (
     MAX_CONNECTIONS,
     MAX_HEAD_BYTES,
     REQUEST_SECONDS,
-    Answer,
     HealthServer,
-    Request,
+    HttpAnswer,
+    HttpRequest,
     Route,
     check,
     exposition,
@@ -37,7 +37,7 @@ def problems() -> list[str]:
     return []
 
 
-def fail(_request: Request) -> Answer:
+def fail(_request: HttpRequest) -> HttpAnswer:
     raise KeyError("a fault of ours")
 
 
@@ -49,8 +49,8 @@ def routes(problems, metrics) -> dict[str, Route]:
         "/readyz": check(lambda: problems),
         "/metrics": exposition(metrics),
         "/fault": fail,
-        "/large": lambda _: Answer(HTTPStatus.OK, bytes(LARGE)),
-        "/later": lambda _: next(looks, Answer(HTTPStatus.OK, b"at last")),
+        "/large": lambda _: HttpAnswer(HTTPStatus.OK, bytes(LARGE)),
+        "/later": lambda _: next(looks, HttpAnswer(HTTPStatus.OK, b"at last")),
         "/never": lambda _: None,
     }
 

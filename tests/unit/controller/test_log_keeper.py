@@ -12,7 +12,7 @@ from controller.client.resources import PADDLE_JOB
 from controller.work.log_keeper import BURST, LINES, MAX_AT_ONCE, LogKeeper
 from controller.workqueue.rate_limiter import TokenBucket
 from kube.errors import ApiError, Forbidden, NotFound, Transient
-from kube.logs import MAX_BYTES
+from kube.logs import MAX_TAIL_BYTES
 from reconcile.model.plan import KeepLog
 from reconcile.objects.kept_log import MAX_ATTEMPTS, keep_log, kept_log_name, unpack_log
 from tests.memory.builders import a_job, a_pod, view_of
@@ -98,7 +98,7 @@ def test_bar_that_overwrites_itself_is_kept_whole(api: Api, keeper: LogKeeper, m
 
 
 def test_of_long_lines_fewer_are_read(api: Api, keeper: LogKeeper) -> None:
-    api.length = MAX_BYTES // 100
+    api.length = MAX_TAIL_BYTES // 100
     keeper.keep(OWNER, item())
     assert api.asked == [*LINES[:2]]
     assert lines_of(api)[-1] == 299

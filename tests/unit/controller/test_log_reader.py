@@ -28,7 +28,7 @@ from controller.work.node_rests import NODE_REST_SECONDS, NodeRests
 from controller.workqueue.queue import Filing
 from controller.workqueue.rate_limiter import Batches, TokenBucket
 from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient, Unreachable
-from kube.logs import MAX_BYTES
+from kube.logs import MAX_TAIL_BYTES
 from metrics import Metrics
 from reconcile.model.plan import EmitEvent
 from tests.memory.builders import a_job, a_pod, a_template
@@ -396,7 +396,7 @@ def test_a_node_that_answers_too_much_has_answered(cluster):
     cluster.add("train")
     cluster.logs["train"] = Transient("no answer")
     cluster.run(1)
-    cluster.logs["train"] = b"x" * MAX_BYTES
+    cluster.logs["train"] = b"x" * MAX_TAIL_BYTES
     cluster.run(NODE_REST_SECONDS + 10)
     asked = [query["tailLines"] for _, _, query in cluster.asked]
     assert asked == [40, 40, 10, 2, 1]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kube.errors import Transient
-from kube.parsing import CUT, MAX_DEPTH, cut_deep, parse_json
+from kube.parsing import CUT, MAX_JSON_DEPTH, cut_deep, parse_json
 
 DEEPEST = 9_990
 
@@ -25,7 +25,7 @@ def depth_of(value: object) -> int:
 
 @pytest.mark.parametrize("depth", [1_100, 5_000, DEEPEST])
 def test_what_is_too_deep_is_cut(depth):
-    assert depth_of(parse_json(nested(depth).encode())) == MAX_DEPTH
+    assert depth_of(parse_json(nested(depth).encode())) == MAX_JSON_DEPTH
 
 
 def test_the_rest_stays_as_it_is():
@@ -34,11 +34,14 @@ def test_the_rest_stays_as_it_is():
     read = parse_json(text.replace('"DEEP"', nested(DEEPEST)).encode())
     assert {key: read[key] for key in around} == around
     assert read["z"] == "[" * 2_000
-    assert [depth_of(each) for each in read["a"]] == [MAX_DEPTH - 2, 0, MAX_DEPTH - 2]
+    assert [depth_of(each) for each in read["a"]] == [MAX_JSON_DEPTH - 2, 0, MAX_JSON_DEPTH - 2]
 
 
 def test_what_is_cut_reads_as_such():
-    assert cut_deep(nested(MAX_DEPTH + 1).encode()) == nested(MAX_DEPTH, CUT.decode()).encode()
+    assert (
+        cut_deep(nested(MAX_JSON_DEPTH + 1).encode())
+        == nested(MAX_JSON_DEPTH, CUT.decode()).encode()
+    )
 
 
 @pytest.mark.parametrize("text", [nested(DEEPEST)[:-1], nested(DEEPEST) + "x", "[" * DEEPEST])

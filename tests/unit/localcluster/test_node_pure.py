@@ -2,7 +2,7 @@
 
 import pytest
 
-from localcluster.node.pod.backoff import Backoff
+from localcluster.node.pod.backoff import RestartBackoff
 from localcluster.node.runtime.logs import LogFile, LogQuery, read_log
 from localcluster.node.spec.env import expand
 from localcluster.node.spec.quantity import parse_quantity
@@ -35,7 +35,7 @@ def test_references(text, expanded):
 
 
 def test_delays_double_up_to_five_minutes():
-    backoff = Backoff(10, first_is_free=True)
+    backoff = RestartBackoff(10, first_is_free=True)
     delays = []
     for _ in range(8):
         backoff.failed(now=0)
@@ -44,7 +44,7 @@ def test_delays_double_up_to_five_minutes():
 
 
 def test_a_long_run_starts_the_delays_anew():
-    backoff = Backoff(10, first_is_free=True)
+    backoff = RestartBackoff(10, first_is_free=True)
     for _ in range(3):
         backoff.failed(now=0)
     backoff.failed(now=0, ran_seconds=601)

@@ -46,14 +46,14 @@ import sys
 from pathlib import Path
 from examples.quickstart import __main__ as quickstart
 from localcluster.provision import environments
-from localcluster.provision.training import WITH_SERVERS, Interpreter, Training
+from localcluster.provision.training import WITH_SERVERS, Interpreter, TrainingPython
 from localcluster.machine.errors import LocalClusterError
 
 def start(config):
     raise LocalClusterError("everything is there")
 
 fake = Interpreter("3.11.1", Path(sys.argv.pop()), Path("/"))
-environments.training = lambda *_: Training(WITH_SERVERS, fake)
+environments.training = lambda *_: TrainingPython(WITH_SERVERS, fake)
 quickstart.Cluster = start
 sys.exit(quickstart.main())
 """

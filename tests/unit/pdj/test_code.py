@@ -23,7 +23,7 @@ import pytest
 from api.objects import Raw
 from kube.errors import AlreadyExists
 from pdj.code import unpack as unpacking
-from pdj.code.archive import MAX_BYTES, Archive, pack
+from pdj.code.archive import MAX_CODE_BYTES, Archive, pack
 from pdj.code.bundle import ARCHIVE, CODE, FIND_PYTHON, PACKAGES, Bundle
 from pdj.code.folder import MAX_FILES, find_files
 from pdj.code.ignore import parse_pattern
@@ -314,7 +314,10 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "name": (lambda: a_large_one(8 << 20, tarfile.GNUTYPE_LONGNAME), LONG),
     "pax": (lambda: a_large_one(8 << 20, tarfile.XHDTYPE), ODD),
-    "gigabytes": (lambda: a_large_one(MAX_BYTES + 1, tarfile.REGTYPE), "unpacks to more than 256"),
+    "gigabytes": (
+        lambda: a_large_one(MAX_CODE_BYTES + 1, tarfile.REGTYPE),
+        "unpacks to more than 256",
+    ),
     "names of names": (lambda: gzip.compress(NAME * 3000), "is damaged"),
     "damaged": (lambda: archive_of(("x", "")).read()[:30], "is damaged"),
 }

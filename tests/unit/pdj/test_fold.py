@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from pdj.gather.fold import INSTEAD, Fold
-from pdj.gather.merge import Line, Source
+from pdj.gather.merge import LogLine, Source
 
 STAMP = "2026-11-28 18:47:45,057"
 RULE = f"LAUNCH INFO {STAMP} {'-' * 50}"
@@ -41,7 +41,7 @@ OWN = [
 def fold(texts: Iterable[str], made: Fold | None = None, worker: int = 0) -> list[str]:
     """What remains of these lines of a worker."""
     source = Source(f"train-worker-{worker}", f"uid-{worker}", "worker", worker, 1, "paddle")
-    lines = [Line(at, str(at), source, text.encode()) for at, text in enumerate(texts)]
+    lines = [LogLine(at, str(at), source, text.encode()) for at, text in enumerate(texts)]
     return [line.text.decode() for line in (made or Fold()).fold(lines)]
 
 

@@ -11,7 +11,7 @@ from pdj.commands import logs
 from pdj.errors import Problem, TimedOut
 from pdj.facts.picture import JobPicture
 from pdj.gather.joblog import JobLog
-from pdj.gather.merge import Line, Source
+from pdj.gather.merge import LogLine, Source
 from pdj.session import Session
 from reconcile.objects.kept_log import pack_log
 from tests.memory.builders import a_job, a_pod, stamp
@@ -118,7 +118,7 @@ def test_following_says_that_it_waits_for_the_job(monkeypatch, capsys):
 
 
 def test_a_log_that_never_pauses_is_followed_until_the_timeout(monkeypatch, capsys):
-    line = Line(0, "", Source("train-worker-0", "uid", "worker", 0, 1, "main"), b"on and on")
+    line = LogLine(0, "", Source("train-worker-0", "uid", "worker", 0, 1, "main"), b"on and on")
     monkeypatch.setattr(follow, "LiveJob", partial(Watched, lambda: None))
     monkeypatch.setattr(JobLog, "take", lambda *_: [line])
     with pytest.raises(TimedOut):

@@ -23,7 +23,7 @@ from pdj.gather.logs import (
     stamp_pieces,
     whole_second,
 )
-from pdj.gather.merge import Line, Merger, Source
+from pdj.gather.merge import LogLine, Merger, Source
 from pdj.gather.pieces import Piece, pieces_of
 from tests.live import patience
 
@@ -32,8 +32,8 @@ def source(index: int) -> Source:
     return Source(f"train-worker-{index}", f"uid-{index}", "worker", index, 1, "paddle")
 
 
-def line(index: int, moment: int) -> Line:
-    return Line(moment, str(moment), source(index), str(moment).encode())
+def line(index: int, moment: int) -> LogLine:
+    return LogLine(moment, str(moment), source(index), str(moment).encode())
 
 
 def merger(hold_seconds: float, *indexes: int) -> Merger:
@@ -93,7 +93,7 @@ def test_lines_wait_for_the_logs_that_have_shown_none():
 def test_a_silent_log_holds_up_the_others_for_a_while_only():
     lines = merger(0.05, 0, 1)
     lines.put(line(0, 1))
-    taken: list[Line] = []
+    taken: list[LogLine] = []
     while not taken:
         taken = lines.take(1)
     assert [each.moment for each in taken] == [1]
@@ -122,7 +122,7 @@ def test_a_reader_that_is_ahead_rests(monkeypatch, bound, most, text):
 
     def read() -> None:
         for moment in range(10):
-            lines.put(Line(moment, "", source(0), text))
+            lines.put(LogLine(moment, "", source(0), text))
         lines.end(source(0))
         done.set()
 
@@ -130,7 +130,7 @@ def test_a_reader_that_is_ahead_rests(monkeypatch, bound, most, text):
     thread.start()
     assert not done.wait(0.05)
     lines.end(source(1))
-    taken: list[Line] = []
+    taken: list[LogLine] = []
     while len(taken) < 10:
         taken += lines.take(1)
     thread.join()

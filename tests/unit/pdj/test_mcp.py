@@ -21,7 +21,7 @@ from kube.errors import Transient, Unauthorized
 from pdj.access.kubeconfig import Target
 from pdj.access.login import Login
 from pdj.act.follow import Turn
-from pdj.gather.merge import Line, Source
+from pdj.gather.merge import LogLine, Source
 from pdj.mcp import server
 from pdj.mcp.server import READS, WRITES, Server, Tools
 from tests.live import patience
@@ -240,7 +240,7 @@ def logs_of(monkeypatch: pytest.MonkeyPatch, turns: Iterator[Turn]) -> Raw:
 
 def turn_of(*texts: str) -> Turn:
     source = Source("mine-worker-0", "7", "worker", 0, 1, "paddle")
-    return Turn(None, (), [Line(1, "now", source, text.encode()) for text in texts])
+    return Turn(None, (), [LogLine(1, "now", source, text.encode()) for text in texts])
 
 
 @pytest.mark.parametrize("text", ["", "x" * 9000], ids=["many lines", "long lines"])
@@ -273,7 +273,7 @@ def test_a_log_of_few_lines_is_whole(monkeypatch):
 
 
 def test_a_log_that_has_no_end_is_answered_as_far_as_it_came(monkeypatch):
-    monkeypatch.setattr(server, "LOG_SECONDS", 0.01)
+    monkeypatch.setattr(server, "TAIL_SECONDS", 0.01)
     monkeypatch.setattr(server, "ANSWER_SECONDS", patience.SECONDS)
     turns = itertools.chain([turn_of("one")], itertools.islice(itertools.repeat(Turn(None)), 10**7))
     found = logs_of(monkeypatch, turns)

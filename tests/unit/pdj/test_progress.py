@@ -15,7 +15,7 @@ from api.objects import Raw
 from api.training import Point, SavedCheckpoint, TrainingProgress
 from kube.clock import Clock
 from kube.errors import Forbidden, NotFound, Transient
-from kube.logs import MAX_BYTES
+from kube.logs import MAX_TAIL_BYTES
 from pdj.commands import list as list_command
 from pdj.facts.facts import Facts
 from pdj.facts.picture import JobPicture
@@ -346,5 +346,5 @@ def test_an_answer_at_its_limit_is_asked_for_again_from_its_end():
     training = read(logs)
     assert (training.progress.step, training.progress.last_output_time) == (3, at(90))
     assert [query["tailLines"] for _, query in logs.asked] == [40, 1]
-    assert all(query["limitBytes"] == MAX_BYTES for _, query in logs.asked)
+    assert all(query["limitBytes"] == MAX_TAIL_BYTES for _, query in logs.asked)
     assert training.read_at - at(90) == timedelta(seconds=10)

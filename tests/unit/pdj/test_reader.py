@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pdj.documents.reader import MAX_BYTES, Document, read_documents
+from pdj.documents.reader import MAX_REQUEST_BYTES, Document, read_documents
 from pdj.errors import Problem, Usage
 
 
@@ -95,7 +95,7 @@ def bomb(levels: int = 10) -> str:
         ("a: !!python/object:os.system x", "kind"),
         ("? [a]\n: b", "key"),
         ("a: .inf", "not a number"),
-        ("x" * (MAX_BYTES + 1), "MiB"),
+        ("x" * (MAX_REQUEST_BYTES + 1), "MiB"),
         (b"a: \xff\xfe\n", "utf-8"),
     ],
 )

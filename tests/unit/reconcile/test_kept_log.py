@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from reconcile.objects.kept_log import MAX_BYTES, MAX_PACKED_BYTES, pack_log, unpack_log
+from reconcile.objects.kept_log import MAX_KEPT_BYTES, MAX_PACKED_BYTES, pack_log, unpack_log
 
 
 def test_a_usual_log_comes_back_whole():
@@ -34,4 +34,4 @@ def test_what_is_no_log_has_no_lines(data):
 def test_a_bomb_takes_no_memory():
     bomb = base64.b64encode(zlib.compress(b"x" * 10_000_000, wbits=31)).decode()
     (line,) = unpack_log({"binaryData": {"pod": bomb}}, "pod")
-    assert len(line) == MAX_BYTES
+    assert len(line) == MAX_KEPT_BYTES

@@ -7,7 +7,7 @@ import pytest
 from api.catalogue.kueue import KUEUE
 from api.constants import LABEL_INDEX
 from api.objects import Raw, labels_of, name_of
-from reconcile.children.queue import RETRY_SECONDS
+from reconcile.children.queue import QUEUE_RETRY_SECONDS
 from reconcile.model.plan import Settings
 from reconcile.model.workload import FLAVOR, condition_named, objects_to_read
 from reconcile.objects.flavors import TOPOLOGY
@@ -252,7 +252,7 @@ def test_missing_right_or_object_is_named(world, kueue, kind):
         in told["message"]
     )
     del world.unwatched_objects[kind, "x"]
-    world.after(RETRY_SECONDS)
+    world.after(QUEUE_RETRY_SECONDS)
     told = world.condition("Pending")
     assert (told["reason"], world.names("Pod")) == ("Queued", [])
     assert f"there is no {kind} x; next: have it created" in told["message"]
