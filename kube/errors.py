@@ -93,27 +93,12 @@ class Transient(ApiError):
     """No answer, or any other error: a retry can succeed, and a write can have happened anyway."""
 
 
-class FormerJob(Transient):
-    """The name is still taken by the child of a former job, or by an object that is almost gone."""
-
-
-class Ownerless(AlreadyExists):
-    """The name is taken by a former job's child, which a restore brought back without its owner.
-
-    `message` is the former job's UID.
-    """
-
-
 class Unreachable(Transient):
     """No connection, or one that ended without an answer."""
 
 
 class Silent(Transient):
     """A stream sent nothing in time, not even a bookmark, or a log took too long to read."""
-
-
-class NotLeader(ApiError):
-    """A write was not sent, because this process does not have the lease, or has it no longer."""
 
 
 _FORBIDDEN = r'\S+ "[^"]*" is forbidden: '

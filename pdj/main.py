@@ -14,7 +14,7 @@ from types import ModuleType
 from kube.errors import ApiError
 from pdj.commands import COMMANDS
 from pdj.commands.complaints import complain, say
-from pdj.errors import FAILED, INTERRUPTED, USAGE, Problem
+from pdj.errors import FAILED, INTERRUPTED, OK, USAGE, Problem
 from pdj.session import Session
 from pdj.text.terminal import plain
 
@@ -67,16 +67,16 @@ def _file_of(error: OSError) -> str:
 
 
 def _run(given: list[str]) -> int:
-    before, command, after = _split(given)
-    options = common_options().parse_args(before)
-    if command is None:
+    words, program = _at_dashes(given)
+    options, words = common_options().parse_known_args(words)
+    if not words or words[0] in ("-h", "--help"):
         _top().print_help()
-        return USAGE
+        return OK if words else USAGE
+    command, *words = words
     if command not in COMMANDS:
         close = ", ".join(sorted(COMMANDS))
         raise _usage(f"no command {plain(command)!r}; there are: {close}")
     module = load_command(command)
-    words, program = _at_dashes(after)
     if program and command != PROGRAMS_COMMAND:
         raise _usage(f"only {PROGRAMS_COMMAND} takes a program's words after --")
     parser = build_parser(command, module)
@@ -105,24 +105,20 @@ def build_parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} {name}",
         description=COMMANDS[name].help,
-        parents=[common_options(is_after=True)],
+        parents=[common_options()],
         allow_abbrev=False,
     )
     module.configure(parser)
     return parser
 
 
-def common_options(is_after: bool = False) -> argparse.ArgumentParser:
-    """Options of every command.
-
-    With `is_after`, an option that is not given keeps its value from before the command's name.
-    """
+def common_options() -> argparse.ArgumentParser:
+    """Options of every command."""
     parser = argparse.ArgumentParser(prog=PROGRAM, add_help=False, allow_abbrev=False)
     group = parser.add_argument_group("where")
-    unset = argparse.SUPPRESS if is_after else None
-    group.add_argument("-n", "--namespace", default=unset, help="the namespace")
-    group.add_argument("--context", default=unset, help="a context of the kubeconfig")
-    group.add_argument("--kubeconfig", metavar="FILE", default=unset, help="the kubeconfig")
+    group.add_argument("-n", "--namespace", help="the namespace")
+    group.add_argument("--context", help="a context of the kubeconfig")
+    group.add_argument("--kubeconfig", metavar="FILE", help="the kubeconfig")
     return parser
 
 
@@ -137,21 +133,6 @@ def _top() -> argparse.ArgumentParser:
         parents=[common_options()],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-
-
-def _split(given: list[str]) -> tuple[list[str], str | None, list[str]]:
-    """The options before the command, the command, and what comes after it."""
-    at = 0
-    while at < len(given):
-        word = given[at]
-        if word in ("-h", "--help"):
-            _top().print_help()
-            raise SystemExit(0)
-        if not word.startswith("-"):
-            return given[:at], word, given[at + 1 :]
-        takes_value = word in ("-n", "--namespace", "--context", "--kubeconfig")
-        at += 2 if takes_value else 1
-    return given, None, []
 
 
 def _at_dashes(words: list[str]) -> tuple[list[str], list[str]]:

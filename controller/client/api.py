@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 
 from api.objects import Raw
 from controller.client import protobuf
+from controller.client.errors import NotLeader
 from kube import client
 from kube.client import JSON, MERGE_PATCH, Connection, Query, read_parts
-from kube.errors import NotLeader
 from kube.http import Response, Stream, Timeouts
 from kube.parsing import dump_json, parse_json
 from metrics import Metrics

@@ -14,6 +14,7 @@ from api.constants import GROUP, LABEL_JOB_UID
 from api.objects import Raw, is_deleting, labels_of, name_of
 from api.ownership import Owner, former_uid
 from controller.client.api import ApiClient
+from controller.client.errors import FormerJob, Ownerless
 from controller.client.resources import Resource, find_resource
 from controller.work.malformed import is_malformed
 from controller.work.memory import JobMemory
@@ -21,10 +22,8 @@ from kube.errors import (
     AlreadyExists,
     ApiError,
     Conflict,
-    FormerJob,
     Invalid,
     NotFound,
-    Ownerless,
     Transient,
 )
 from reconcile.model.plan import ALTERED, Create, Delete, ObjectReference, Patch

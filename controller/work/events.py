@@ -20,12 +20,13 @@ from cachetools import TTLCache
 
 from api.objects import Raw, format_time, name_of, namespace_of, uid_of
 from controller.client.api import ApiClient
+from controller.client.errors import NotLeader
 from controller.client.resources import EVENT, PADDLE_JOB
 from controller.logs import Log
 from controller.workqueue.rate_limiter import TokenBucket
 from controller.workqueue.turns import Turns
 from kube.clock import Clock
-from kube.errors import ApiError, NotFound, NotLeader, Throttled, Transient
+from kube.errors import ApiError, NotFound, Throttled, Transient
 from metrics import Metrics
 from reconcile.model.plan import EmitEvent
 

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from kube.errors import ApiError, FormerJob, Throttled, Unreachable
+from controller.client.errors import FormerJob
+from kube.errors import ApiError, Throttled, Unreachable
 from reconcile.model.plan import Child, Refusal
 
 PERSISTENT_SECONDS = 5.0

@@ -5,7 +5,7 @@ begins at the folder of its file. In a pod without a kubeconfig, the pod's Servi
 """
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from pdj.errors import Problem
 DEFAULT = Path("~/.kube/config")
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
+_Sections = dict[str, dict[str, Raw]]
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 INSECURE = "insecure-skip-tls-verify"
@@ -33,22 +34,16 @@ class Target:
     is_inside: bool = False
 
 
-@dataclass(slots=True)
-class _Merged:
-    current: str = ""
-    sections: dict[str, dict[str, Raw]] = field(
-        default_factory=lambda: {name: {} for name in _SECTIONS}
-    )
-
-
 def load_target(kubeconfig: str | None, context: str | None) -> Target:
     """The target of a context, by default the current one, or of this pod. Raises Problem."""
     paths = _paths(kubeconfig)
-    merged = _Merged()
+    merged: _Sections = {name: {} for name in _SECTIONS}
+    current = ""
     for path in paths:
         if kubeconfig or path.exists():
-            _merge(merged, path)
-    name = context or merged.current
+            own = _merge(merged, path)
+            current = current or own
+    name = context or current
     if not name:
         return _inside(paths)
     chosen = _find(merged, "contexts", name, "context")
@@ -92,9 +87,9 @@ def _inside(paths: list[Path]) -> Target:
     return Target(cluster, user, namespace, is_inside=True)
 
 
-def _merge(merged: _Merged, path: Path) -> None:
+def _merge(merged: _Sections, path: Path) -> str:
+    """Add the entries of a file that no file before it has; returns its current context."""
     raw = _read(path)
-    merged.current = merged.current or str(raw.get("current-context") or "")
     for section, key in _SECTIONS.items():
         entries = raw.get(section) or ()
         if not isinstance(entries, list | tuple):
@@ -106,7 +101,8 @@ def _merge(merged: _Merged, path: Path) -> None:
             if not isinstance(value.get(INSECURE) or False, bool):
                 raise Problem(f"the kubeconfig {path}: {INSECURE} is neither true nor false")
             found = _with_absolute_paths(value, path.parent)
-            merged.sections[section].setdefault(str(entry.get("name")), found)
+            merged[section].setdefault(str(entry.get("name")), found)
+    return str(raw.get("current-context") or "")
 
 
 def _read(path: Path) -> Raw:
@@ -134,9 +130,9 @@ def _with_absolute_paths(value: Raw, folder: Path) -> Raw:
     return found
 
 
-def _find(merged: _Merged, section: str, name: str, what: str) -> Raw:
-    found = merged.sections[section].get(name)
+def _find(merged: _Sections, section: str, name: str, what: str) -> Raw:
+    found = merged[section].get(name)
     if found is None:
-        known = ", ".join(sorted(merged.sections[section])) or "none"
+        known = ", ".join(sorted(merged[section])) or "none"
         raise Problem(f"the kubeconfig has no {what} {name!r} (it has: {known})")
     return found

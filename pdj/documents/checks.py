@@ -33,24 +33,17 @@ _OPERATORS_OWN = frozenset(
     {PORT_MESSAGE, SAME_PORT_MESSAGE, CONTAINER_MESSAGE, CONTAINER_RESTART_MESSAGE}
 )
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-_METADATA: dict[str, type] = {
-    "name": str,
-    "generateName": str,
-    "namespace": str,
-    "labels": dict,
-    "annotations": dict,
-    "finalizers": list,
-    "ownerReferences": list,
-    "creationTimestamp": str,
-    "deletionTimestamp": str,
-    "deletionGracePeriodSeconds": int,
-    "generation": int,
-    "managedFields": list,
-    "resourceVersion": str,
-    "selfLink": str,
-    "uid": str,
+_METADATA = {
+    "string": (
+        *("name", "generateName", "namespace", "uid", "resourceVersion", "selfLink"),
+        *("creationTimestamp", "deletionTimestamp"),
+    ),
+    "object": ("labels", "annotations"),
+    "array": ("finalizers", "ownerReferences", "managedFields"),
+    "integer": ("deletionGracePeriodSeconds", "generation"),
 }
-_TYPES = {str: "string", dict: "object", list: "array", int: "integer"}
+"""The fields of metadata by their types; names, labels and annotations have checks of their own."""
+_ANYTHING = {"x-kubernetes-preserve-unknown-fields": True}
 
 
 class Whose(StrEnum):
@@ -86,12 +79,14 @@ def find_errors(document: Document) -> list[Error]:
 
 @cache
 def _schema() -> Raw:
-    """The job's schema; names and labels have checks of their own."""
+    """The job's schema, with that of metadata."""
     schema = job_schema()
-    schema["properties"]["metadata"] = {
-        "type": "object",
-        "x-kubernetes-preserve-unknown-fields": True,
+    fields = {
+        name: {"type": kind, "items": _ANYTHING, **_ANYTHING}
+        for kind, names in _METADATA.items()
+        for name in names
     }
+    schema["properties"]["metadata"] = {"type": "object", "properties": fields}
     return schema
 
 
@@ -106,12 +101,6 @@ def _check_metadata(metadata: Any) -> Iterator[FieldFault]:
     if not isinstance(metadata, dict):
         yield FieldFault(("metadata", "name"), "is required")
         return
-    for name, value in metadata.items():
-        kind = _METADATA.get(name)
-        if kind is None:
-            yield FieldFault(("metadata", name), "unknown field")
-        elif value is not None and not isinstance(value, kind):
-            yield FieldFault(("metadata", name), f"must be of type {_TYPES[kind]}")
     yield from _check_name(metadata)
     yield from _check_maps(metadata)
 

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from api.catalogue.meaning import LANGUAGES
+from api.constants import GROUP, PLURAL
 from api.objects import Raw, format_micro_time, uid_of
 from kube.errors import ApiError
 from pdj.act import change
@@ -23,9 +24,9 @@ from pdj.session import Session
 from pdj.text.terminal import plain_values
 from pdj.ui.encoding import describe_problem, encode
 from pdj.ui.feeds import JobFeed, JobsFeed, LogFeed
-from pdj.ui.rights import rights_of
 from pdj.ui.stream import StreamedFeed
 
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 TYPES = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
@@ -123,7 +124,14 @@ class _App:
         return Response(plain_values(text), media_type="text/plain")
 
     def _tell_rights(self, request: Request) -> Response:
-        return _json(rights_of(self._login.client(), *_where(request)))
+        """Which changes to the job the API server allows the user."""
+        client, (namespace, name) = self._login.client(), _where(request)
+        what = {"group": GROUP, "resource": PLURAL, "namespace": namespace, "name": name}
+        rights = {}
+        for verb in ("patch", "delete"):
+            asked = {"spec": {"resourceAttributes": {**what, "verb": verb}}}
+            rights[verb] = (client.create(REVIEWS, asked).get("status") or {}).get("allowed")
+        return _json({verb: bool(allowed) for verb, allowed in rights.items()})
 
     async def _act(self, request: Request) -> Response:
         body = await _read_object(request)

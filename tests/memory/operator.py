@@ -15,13 +15,14 @@ from api.objects import Raw, labels_of
 from api.ownership import Key
 from controller.cache.event_handler import EventHandler
 from controller.cache.store import Store
+from controller.client.errors import NotLeader
 from controller.client.resources import PADDLE_JOB, VOLCANO_POD_GROUP, WORKLOAD, Resource
 from controller.work.memory import JobMemory
 from controller.work.observer import Observer
 from controller.work.ports import PortRanges
 from controller.work.worker import Worker
 from controller.workqueue.queue import WorkQueue
-from kube.errors import ApiError, Forbidden, NotLeader, Throttled, Transient
+from kube.errors import ApiError, Forbidden, Throttled, Transient
 from metrics import Metrics
 from reconcile.model.plan import Observed, Plan, Settings
 from reconcile.reconcile import reconcile

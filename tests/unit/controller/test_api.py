@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from controller.client.api import read_events
+from controller.client.errors import NotLeader
 from kube.errors import (
     AlreadyExists,
     ApiError,
@@ -17,7 +18,6 @@ from kube.errors import (
     Gone,
     Invalid,
     NotFound,
-    NotLeader,
     Silent,
     Throttled,
     Transient,

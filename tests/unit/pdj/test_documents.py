@@ -190,10 +190,10 @@ def test_lint_names_the_types_of_yaml():
     }
     found = find_errors(Document("f", 1, a_job().with_workers(1).build() | {"metadata": wrong}, {}))
     assert {error.path.rpartition(".")[2]: error.message for error in found} == {
-        "name": "must be of type string",
-        "labels": "must be of type object",
-        "finalizers": "must be of type array",
-        "generation": "must be of type integer",
+        "name": "must be of type string, not integer",
+        "labels": "must be of type object, not array",
+        "finalizers": "must be of type array, not object",
+        "generation": "must be of type integer, not string",
         "说": "'说' is not a valid name in annotations",
     }
 
