@@ -8,7 +8,7 @@ from api.objects import Raw
 from kube.client import Client
 from pdj.errors import Problem
 from pdj.gather.live import has_ended
-from pdj.gather.paths import jobs_path
+from pdj.gather.paths import path_of
 
 
 class Change(NamedTuple):
@@ -60,7 +60,7 @@ def restart(client: Client, raw: Raw, at: str) -> Change:
 
 def delete(client: Client, raw: Raw) -> None:
     """Delete this job, but no other one with its name."""
-    client.delete(_path(raw), raw["metadata"]["uid"])
+    client.delete(path_of(raw), raw["metadata"]["uid"])
 
 
 def runs(job: Raw) -> bool:
@@ -75,11 +75,7 @@ def _phase(job: Raw) -> str:
 def _patch(client: Client, raw: Raw, patch: Raw) -> Raw:
     """Change this job, but no other one with its name: the API server refuses another UID."""
     metadata = {"uid": raw["metadata"]["uid"], **patch.get("metadata", {})}
-    return client.merge_patch(_path(raw), {**patch, "metadata": metadata})
-
-
-def _path(raw: Raw) -> str:
-    return jobs_path(raw["metadata"]["namespace"], raw["metadata"]["name"])
+    return client.merge_patch(path_of(raw), {**patch, "metadata": metadata})
 
 
 def _refuse_ended(raw: Raw) -> None:

@@ -23,7 +23,7 @@ from pdj.commands.complaints import for_each
 from pdj.errors import Problem, Usage
 from pdj.gather.jobs import get_job
 from pdj.gather.live import has_ended
-from pdj.gather.paths import jobs_path
+from pdj.gather.paths import path_of
 from pdj.session import Session
 from pdj.text.errors import explain
 from pdj.text.terminal import plain
@@ -97,7 +97,7 @@ def _restore_job(session: Session, job: Raw) -> str:
     try:
         _write_status(session, made, job["status"])
     except ApiError as error:
-        session.client.delete(_path(made), uid_of(made))  # else a resume would train it again
+        session.client.delete(path_of(made), uid_of(made))  # else a resume would train it again
         raise Problem(f"{name_of(job)} is not restored: {explain(error)}") from error
     return f"is {plain(job['status']['phase'])} again"
 
@@ -110,14 +110,14 @@ def _write_status(session: Session, made: Raw, status: Raw) -> None:
         if not mark:
             raise Problem(f"{name_of(made)} was changed while it was restored: look at it")
         try:
-            session.client.replace(f"{_path(made)}/status", {**now, "status": status})
+            session.client.replace(f"{path_of(made)}/status", {**now, "status": status})
             break
         except Conflict:
             if not left:
                 raise
     was = {"true": True, "false": False}.get(mark)
     own = {"annotations": {ANNOTATION_RESTORING: None}, "uid": uid_of(made)}
-    session.client.merge_patch(_path(made), {"metadata": own, "spec": {"suspend": was}})
+    session.client.merge_patch(path_of(made), {"metadata": own, "spec": {"suspend": was}})
 
 
 def _held(job: Raw) -> Raw:
@@ -156,7 +156,3 @@ def _key(obj: Raw) -> tuple[str, str]:
 def _job_key(obj: Raw) -> tuple[str, str]:
     """Namespace and name of the job, or of the job that a ConfigMap with code belongs to."""
     return _key(obj) if is_job(obj) else (namespace_of(obj), labels_of(obj)[LABEL_CODE_OF])
-
-
-def _path(job: Raw) -> str:
-    return jobs_path(namespace_of(job), name_of(job))

@@ -3,6 +3,7 @@
 from urllib.parse import quote
 
 from api.constants import API_VERSION, LABEL_JOB_NAME, PLURAL
+from api.objects import Raw, name_of, namespace_of
 from pdj.errors import Problem
 
 JOBS = f"/apis/{API_VERSION}"
@@ -11,6 +12,11 @@ JOBS = f"/apis/{API_VERSION}"
 def jobs_path(namespace: str, name: str = "") -> str:
     """The path of one job, or of the jobs of a namespace. An empty `namespace` means all."""
     return _path(JOBS, namespace, PLURAL, name)
+
+
+def path_of(job: Raw) -> str:
+    """The path of a job that was read."""
+    return jobs_path(namespace_of(job), name_of(job))
 
 
 def core_path(namespace: str, plural: str, name: str = "") -> str:
