@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from benchmarks.adapter import DEFAULT_WRITES, NAMESPACE, Adapter, WriteOptions
 from kube.client import JSON, MERGE_PATCH
-from localcluster.client.rest import Client, Raw
+from localcluster.client.rest import Raw, ServerClient
 
 KINDS = {"pods": "pods", "configmaps": "configmaps", "services": "services/specs"}
 """The resources of children that are copied, each with the segment of its keys in etcd."""
@@ -51,7 +51,7 @@ class Family:
     children: dict[str, list[Raw]]
 
 
-def capture(client: Client, adapter: Adapter, name: str) -> Family:
+def capture(client: ServerClient, adapter: Adapter, name: str) -> Family:
     """Read a job, and the pods, ConfigMaps and Services that it owns."""
     job = client.get(f"{adapter.path}/{name}")
     uid = job["metadata"]["uid"]
@@ -68,7 +68,7 @@ def capture(client: Client, adapter: Adapter, name: str) -> Family:
 
 
 class Write(NamedTuple):
-    """A request that writes, as Client.send takes it."""
+    """A request that writes, as ServerClient.send takes it."""
 
     method: str
     path: str

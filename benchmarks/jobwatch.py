@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from benchmarks.adapter import Adapter
 from localcluster.client.informer import Informer
-from localcluster.client.rest import Client, Raw
+from localcluster.client.rest import Raw, ServerClient
 from localcluster.machine import clock
 from localcluster.machine.report import Report
 
@@ -20,7 +20,7 @@ REPORT_SECONDS = 5.0
 class JobWatch(Informer):
     """Notes when each job was first in each state, from `start` to `stop`."""
 
-    def __init__(self, client: Client, adapter: Adapter) -> None:
+    def __init__(self, client: ServerClient, adapter: Adapter) -> None:
         super().__init__(client, adapter.path, self.note_all, self.note)
         self._adapter = adapter
         self._changed = threading.Condition()

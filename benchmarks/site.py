@@ -17,7 +17,7 @@ from benchmarks.jobwatch import JobWatch
 from benchmarks.operators import Operator, RunningOperator
 from benchmarks.simulator import PINS, build_nodes, start_simulator
 from localcluster import Cluster, ClusterConfig
-from localcluster.client.rest import Client, Server, has_condition
+from localcluster.client.rest import Server, ServerClient, has_condition
 from localcluster.cluster.components import (
     API_SERVER,
     COMPONENTS,
@@ -85,7 +85,7 @@ class Site:
         self._cluster = enter(Cluster(config))
         self.etcd_pid = self._cluster.process(ETCD).pid
         kubeconfig = self._cluster.kubeconfig
-        self.client = enter(Client(Server.from_kubeconfig(kubeconfig), TIMEOUT_SECONDS))
+        self.client = enter(ServerClient(Server.from_kubeconfig(kubeconfig), TIMEOUT_SECONDS))
         for manifest in self.adapter.manifests:
             kept = without("Deployment", manifest)
             install(self._cluster, stdin=kept, verb=("apply", "--server-side"))

@@ -17,7 +17,7 @@ from xdist.remote import Producer
 
 from kube.errors import NotFound, Transient
 from localcluster import Cluster, ClusterConfig
-from localcluster.client.rest import Client
+from localcluster.client.rest import ServerClient
 from localcluster.machine import clock
 from localcluster.node.runtime.spawner import may_isolate
 from localcluster.provision.binaries import ensure_binaries
@@ -231,7 +231,7 @@ def new_namespace(cluster: Cluster) -> Iterator[str]:
     assert clock.wait_until(lambda: _is_deleted(client, path), patience.SECONDS), path
 
 
-def _is_deleted(client: Client, path: str) -> bool:
+def _is_deleted(client: ServerClient, path: str) -> bool:
     try:
         client.delete(path)
     except NotFound:

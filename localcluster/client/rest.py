@@ -50,7 +50,7 @@ class Server:
         """Do nothing: the token never changes."""
 
 
-class Client(client.Client):
+class ServerClient(client.Client):
     """A client of one server. Close it at the end, by `close` or as a context manager."""
 
     def __init__(self, server: Server, timeout_seconds: float = TIMEOUT_SECONDS) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kube.errors import ApiError
 from localcluster.client.kubeconfig import write_private
-from localcluster.client.rest import Client, Raw, has_condition
+from localcluster.client.rest import Raw, ServerClient, has_condition
 from localcluster.cluster.components import COMPONENTS
 from localcluster.cluster.config import ClusterConfig
 from localcluster.cluster.controlplane import ControlPlane
@@ -160,7 +160,7 @@ class Cluster:
         }
 
     @property
-    def client(self) -> Client:
+    def client(self) -> ServerClient:
         """A client with the administrator's rights, for any thread."""
         return self.plane.client
 

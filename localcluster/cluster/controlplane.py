@@ -10,7 +10,7 @@ from pathlib import Path
 
 from localcluster.client.kubeconfig import write_kubeconfig, write_private
 from localcluster.client.pki import Authority
-from localcluster.client.rest import Client, Server
+from localcluster.client.rest import Server, ServerClient
 from localcluster.cluster import components
 from localcluster.cluster.components import (
     API_SERVER,
@@ -67,7 +67,7 @@ class ControlPlane:
         self.audit_log = state.path / "audit.log"
         self.kubeconfig = state.path / "kubeconfig"
         self._write_files(groups)
-        self.client = Client(self._address_of(API_SERVER, self.token))
+        self.client = ServerClient(self._address_of(API_SERVER, self.token))
 
     def start(self, deadline: float) -> None:
         """Start all components and wait until they are ready. Raises a StartError that names a
@@ -122,7 +122,7 @@ class ControlPlane:
         if name == ETCD:
             return True  # the API server is ready only if etcd is
         content = NAMESPACE_CONTENT if name == CONTROLLER_MANAGER else ()
-        with Client(self._address_of(name), HEALTH_SECONDS) as client:
+        with ServerClient(self._address_of(name), HEALTH_SECONDS) as client:
             # The scheduler has no /readyz before 1.31.
             is_ready = name == API_SERVER or (name == SCHEDULER and self._is_pinned)
             is_well = client.is_ok("/readyz" if is_ready else "/healthz")

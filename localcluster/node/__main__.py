@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 
 from localcluster.client.informer import Informer
-from localcluster.client.rest import Client, Raw, Server
+from localcluster.client.rest import Raw, Server, ServerClient
 from localcluster.cluster.config import ClusterConfig
 from localcluster.node.manager import PodManager
 from localcluster.node.network.addresses import AddressPool
@@ -67,7 +67,7 @@ def default_capacity() -> dict[str, str]:
 def run_node(folder: Path, runtime: Runtime) -> None:
     """Start all parts of the node in threads of their own, and return."""
     config: ClusterConfig = pickle.loads((folder / "config").read_bytes())
-    client = Client(Server.from_kubeconfig(folder / "kubeconfig"))
+    client = ServerClient(Server.from_kubeconfig(folder / "kubeconfig"))
     capacity = default_capacity() | dict(config.node_capacity)
     network = PodNetwork.read(folder.parent) if runtime.isolated else None
     addresses = AddressPool(network.subnets) if network else AddressPool()
@@ -103,7 +103,7 @@ def ended_with(pid: int) -> None:
     threading.Thread(target=watch, name="network", daemon=True).start()
 
 
-def _follow(client: Client, pods: PodManager, hosts: Hosts) -> None:
+def _follow(client: ServerClient, pods: PodManager, hosts: Hosts) -> None:
     def replace_pods(found: list[Raw]) -> None:
         hosts.replace_pods(found)
         pods.replace(found)

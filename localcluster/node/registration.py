@@ -9,7 +9,7 @@ import platform
 from dataclasses import dataclass
 
 from kube.errors import ApiError, Invalid
-from localcluster.client.rest import APPLY_PATCH, Client, Raw, has_condition
+from localcluster.client.rest import APPLY_PATCH, Raw, ServerClient, has_condition
 from localcluster.cluster.config import ClusterConfig
 from localcluster.machine import clock
 from localcluster.node.pod.containers import rfc3339
@@ -34,7 +34,7 @@ DECLARED = ["ExtendWebSocketsToKubelet"]
 class Registration:
     """Maintains the Node and its Lease."""
 
-    client: Client
+    client: ServerClient
     config: ClusterConfig
     name: str
     address: str

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from localcluster import Cluster
-from localcluster.client.rest import Client, Server
+from localcluster.client.rest import Server, ServerClient
 from tests.e2e.node import FOLDER, RealNode
 
 OWNED = pytest.StashKey[RealNode]()
@@ -64,12 +64,12 @@ class SharedCluster(Cluster):
         return self._access.folder
 
     @property
-    def client(self) -> Client:
+    def client(self) -> ServerClient:
         return self._client
 
     @cached_property
-    def _client(self) -> Client:
-        return Client(Server(self.server, self._access.authority, self._access.token))
+    def _client(self) -> ServerClient:
+        return ServerClient(Server(self.server, self._access.authority, self._access.token))
 
 
 def share(node: RealNode) -> None:

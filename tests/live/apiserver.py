@@ -10,7 +10,7 @@ from kube.client import JSON, MERGE_PATCH
 from kube.errors import ApiError
 from kube.parsing import dump_json
 from localcluster import Cluster
-from localcluster.client.rest import Client, Server
+from localcluster.client.rest import Server, ServerClient
 
 STRICT = "fieldValidation=Strict"
 DRY_RUN = "dryRun=All"
@@ -34,7 +34,7 @@ class ApiServer:
     """
 
     def __init__(self, cluster: Cluster, kubeconfig: Path | None = None) -> None:
-        own = Client(Server.from_kubeconfig(kubeconfig)) if kubeconfig else None
+        own = ServerClient(Server.from_kubeconfig(kubeconfig)) if kubeconfig else None
         self._own, self._client = own, own or cluster.client
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ import yaml
 from api.constants import LABEL_JOB_UID
 from kube.errors import ApiError
 from localcluster import Cluster, ClusterConfig
-from localcluster.client.rest import Client, has_condition
+from localcluster.client.rest import ServerClient, has_condition
 from localcluster.cluster.components import COMPONENTS
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.process import Process
@@ -116,7 +116,7 @@ class Place:
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.cluster)
-            self.client = Client(self.cluster.client.server, ANSWER_SECONDS)
+            self.client = ServerClient(self.cluster.client.server, ANSWER_SECONDS)
             stack.callback(self.client.close)
             install_without_deployment(self.cluster)
             grant(self.cluster, "logs", PROGRESS_RULES)

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from itertools import count
 
 from kube.errors import ApiError
-from localcluster.client.rest import Client, Raw
+from localcluster.client.rest import Raw, ServerClient
 from localcluster.machine import clock
 from localcluster.node.pod.containers import rfc3339
 
@@ -22,7 +22,7 @@ KEPT = 2000
 class Recorder(threading.Thread):
     """Writes Events to the API server."""
 
-    def __init__(self, client: Client, node: str) -> None:
+    def __init__(self, client: ServerClient, node: str) -> None:
         super().__init__(name="events", daemon=True)
         self._client = client
         self._node = node

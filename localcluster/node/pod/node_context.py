@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from localcluster.client.rest import Client, Raw
+from localcluster.client.rest import Raw, ServerClient
 from localcluster.cluster.config import ClusterConfig
 from localcluster.node.network.hosts import Hosts
 from localcluster.node.pod.events import Recorder
@@ -20,7 +20,7 @@ class NodeContext:
 
     name: str
     config: ClusterConfig
-    client: Client
+    client: ServerClient
     runtime: Runtime
     images: ImageTable
     events: Recorder

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kube.errors import Conflict, NotFound
-from localcluster.client.rest import Client, Raw
+from localcluster.client.rest import Raw, ServerClient
 from localcluster.machine import clock
 from localcluster.node.pod.containers import Container, rfc3339
 from localcluster.node.spec.env import PodFacts
@@ -89,7 +89,7 @@ class StatusWriter:
     """Writes the status of one pod. Fields in `verdict` override those computed from containers."""
 
     def __init__(
-        self, client: Client, pod: Raw, inits: Sequence[Container], mains: Sequence[Container]
+        self, client: ServerClient, pod: Raw, inits: Sequence[Container], mains: Sequence[Container]
     ) -> None:
         status = pod.get("status") or {}
         self._client = client
@@ -145,7 +145,7 @@ def pod_path(pod: Raw) -> str:
     return f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
 
 
-def delete_pod(client: Client, pod: Raw) -> None:
+def delete_pod(client: ServerClient, pod: Raw) -> None:
     """Delete an ended pod from the API server, but not a newer pod of the same name."""
     with contextlib.suppress(NotFound, Conflict):
         client.delete(pod_path(pod), pod["metadata"]["uid"], grace_seconds=0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from localcluster.client.rest import Client, Raw
+from localcluster.client.rest import Raw, ServerClient
 from localcluster.machine.filelock import FileLock
 
 KIND = "PaddleJob"
@@ -24,7 +24,7 @@ class Turn:
     """
 
     file: Path
-    client: Client
+    client: ServerClient
 
     def take(self, pod: Raw) -> str:
         """Make the pod's job the current job. Return "", or why the pod has to wait.

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from localcluster.client.rest import Client, Raw
+from localcluster.client.rest import Raw, ServerClient
 from localcluster.node.spec.objects import ConfigError, content_of
 from localcluster.node.spec.quantity import divide_up
 
@@ -26,7 +26,7 @@ class PodFacts:
 
 
 def build_env(
-    pod: Raw, container: Raw, facts: PodFacts, client: Client, base: dict[str, str]
+    pod: Raw, container: Raw, facts: PodFacts, client: ServerClient, base: dict[str, str]
 ) -> dict[str, str]:
     """`base`, and the container's variables, which override it. Raises ConfigError, ApiError."""
     namespace = pod["metadata"]["namespace"]
@@ -48,7 +48,7 @@ def _text(value: bytes) -> str:
 
 
 def _value(
-    entry: Raw, pod: Raw, container: Raw, facts: PodFacts, client: Client, env: dict[str, str]
+    entry: Raw, pod: Raw, container: Raw, facts: PodFacts, client: ServerClient, env: dict[str, str]
 ) -> str | None:
     """The entry's value; None leaves the variable unset."""
     source = entry.get("valueFrom")

@@ -5,7 +5,7 @@ Nothing is cached: each try of a start reads them again.
 
 import base64
 
-from localcluster.client.rest import Client, Raw
+from localcluster.client.rest import Raw, ServerClient
 
 Content = dict[str, bytes]
 
@@ -14,7 +14,7 @@ class ConfigError(Exception):
     """A referenced object, key or field does not exist; the message is like the kubelet's."""
 
 
-def content_of(client: Client, kind: str, namespace: str, reference: Raw) -> Content:
+def content_of(client: ServerClient, kind: str, namespace: str, reference: Raw) -> Content:
     """The decoded values of a configMap or secret by key; empty if an optional one is absent.
 
     Raises ConfigError if a required one is absent.

@@ -6,7 +6,7 @@ Used by one pod's worker thread.
 import math
 from dataclasses import dataclass, field
 
-from localcluster.client.rest import Client, Raw
+from localcluster.client.rest import Raw, ServerClient
 from localcluster.machine import clock
 
 DEFAULT_SECONDS = 3600
@@ -17,7 +17,7 @@ RENEW_AT = 0.8  # of a token's life, as in a kubelet
 class Tokens:
     """The tokens of one pod, by audience and lifetime."""
 
-    client: Client
+    client: ServerClient
     pod: Raw
     _tokens: dict[tuple[str, int], tuple[str, float]] = field(default_factory=dict)
     """Each token, and the time on the monotonic clock when to request a new one."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from localcluster.client.rest import Client, Raw
+from localcluster.client.rest import Raw, ServerClient
 from localcluster.cluster.config import ClusterConfig
 from localcluster.node.runtime.protocol import Mount
 from localcluster.node.runtime.runtime import Runtime
@@ -34,7 +34,7 @@ class Volumes:
     folder: Path
     config: ClusterConfig
     runtime: Runtime
-    client: Client
+    client: ServerClient
     facts: PodFacts
     tokens: Tokens
     memory_volumes: list[Path] = field(default_factory=list)

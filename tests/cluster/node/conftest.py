@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from localcluster import Cluster, ClusterConfig
-from localcluster.client.rest import Client
+from localcluster.client.rest import ServerClient
 from localcluster.machine import clock
 from tests.cluster.node.differences import reason
 from tests.e2e.node import FOLDER, RealNode
@@ -75,7 +75,7 @@ def state_folder(cluster: Cluster) -> Path:
 
 
 @pytest.fixture
-def client(cluster: Cluster) -> Client:
+def client(cluster: Cluster) -> ServerClient:
     return cluster.client
 
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from localcluster.client.rest import Client
+from localcluster.client.rest import ServerClient
 from tests.live.nodepods import IMAGE, Pods, python
 
 DUMP = "import json, os; print(json.dumps(dict(os.environ)))"
@@ -51,7 +51,7 @@ SOURCES: list[dict[str, Any]] = [
 ]
 
 
-def test_variables(pods: Pods, client: Client) -> None:
+def test_variables(pods: Pods, client: ServerClient) -> None:
     pods.create_config_map("c", A="1", B="2")
     secret = {"metadata": {"name": "s"}, "stringData": {"P": "word"}}
     client.create(f"/api/v1/namespaces/{pods.namespace}/secrets", secret)

@@ -5,7 +5,7 @@ import socket
 import threading
 from typing import Any
 
-from localcluster.client.rest import Client
+from localcluster.client.rest import ServerClient
 from tests.live.nodepods import Pods, Raw, python, shell
 
 SERVE = """
@@ -26,7 +26,7 @@ PROBE: Raw = {"readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1
 IP = [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
 
 
-def create_service(client: Client, namespace: str, name: str, **spec: Any) -> None:
+def create_service(client: ServerClient, namespace: str, name: str, **spec: Any) -> None:
     """A headless one, unless `spec` says otherwise."""
     fields = {"ports": [{"port": 8080}], "clusterIP": "None"} | spec
     body = {"metadata": {"name": name}, "spec": fields}
@@ -135,7 +135,7 @@ def test_nodes_have_different_addresses(pods: Pods) -> None:
     assert len({pod["status"]["hostIP"] for pod in ended}) == 2
 
 
-def test_a_service_name_leads_to_its_ready_pods(pods: Pods, client: Client) -> None:
+def test_a_service_name_leads_to_its_ready_pods(pods: Pods, client: ServerClient) -> None:
     create_service(client, pods.namespace, "web", selector={"app": "web"})
     never = {"exec": {"command": ["false"]}, "periodSeconds": 1}
     pods.create("unready", shell("sleep 3600", readinessProbe=never), labels={"app": "web"})
@@ -156,7 +156,7 @@ def test_names_resolve_before_a_pod_is_ready_where_the_service_says_so(pods, cli
     assert seen == [pod["status"]["podIP"]]
 
 
-def test_a_service_with_an_address_leads_there_too(pods: Pods, client: Client) -> None:
+def test_a_service_with_an_address_leads_there_too(pods: Pods, client: ServerClient) -> None:
     """Without kube-proxy its name leads to the pods themselves."""
     create_service(client, pods.namespace, "web", selector={"app": "web"}, clusterIP="")
     pods.create("ready", python(SERVE, env=IP, **PROBE), labels={"app": "web"})
@@ -164,7 +164,7 @@ def test_a_service_with_an_address_leads_there_too(pods: Pods, client: Client) -
     assert pods.run(python(FETCH_WEB)) == "200\n"
 
 
-def test_all_forms_of_a_name(pods: Pods, client: Client) -> None:
+def test_all_forms_of_a_name(pods: Pods, client: ServerClient) -> None:
     create_service(client, pods.namespace, "web", selector={"app": "web"})
     pods.create("ready", shell("sleep 3600"), labels={"app": "web"})
     address = pods.wait_ready("ready")["status"]["podIP"]
@@ -174,7 +174,7 @@ def test_all_forms_of_a_name(pods: Pods, client: Client) -> None:
     assert [line.split()[0] for line in output.splitlines()] == [address] * 4
 
 
-def test_a_bare_name_is_for_its_own_namespace_only(pods: Pods, client: Client) -> None:
+def test_a_bare_name_is_for_its_own_namespace_only(pods: Pods, client: ServerClient) -> None:
     create_service(client, pods.namespace, pods.namespace, selector={"app": "web"})
     pods.create("ready", shell("sleep 3600"), labels={"app": "web"})
     pods.wait_ready("ready")
@@ -190,7 +190,7 @@ def test_a_bare_name_is_for_its_own_namespace_only(pods: Pods, client: Client) -
         elsewhere.delete(name)
 
 
-def test_a_hostname_below_a_headless_service(pods: Pods, client: Client) -> None:
+def test_a_hostname_below_a_headless_service(pods: Pods, client: ServerClient) -> None:
     create_service(client, pods.namespace, "sub", selector={"app": "a"})
     pods.create("a", shell("sleep 3600"), labels={"app": "a"}, hostname="one", subdomain="sub")
     address = pods.wait_ready("a")["status"]["podIP"]
@@ -198,7 +198,7 @@ def test_a_hostname_below_a_headless_service(pods: Pods, client: Client) -> None
     assert pods.run(wait_for_name(name)).split() == [address]
 
 
-def test_a_running_pod_sees_names_come_and_go(pods: Pods, client: Client) -> None:
+def test_a_running_pod_sees_names_come_and_go(pods: Pods, client: ServerClient) -> None:
     create_service(client, pods.namespace, "web", selector={"app": "web"})
     script = (
         "until getent hosts web; do sleep 0.1; done; while getent hosts web; do sleep 0.1; done"

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from localcluster.client.rest import Client
+from localcluster.client.rest import ServerClient
 from localcluster.machine import clock
 from tests.live import patience
 from tests.live.nodepods import (
@@ -69,7 +69,7 @@ def test_config_map_files(pods: Pods) -> None:
     )
 
 
-def test_config_map_changes_show_in_its_files(pods: Pods, client: Client) -> None:
+def test_config_map_changes_show_in_its_files(pods: Pods, client: ServerClient) -> None:
     pods.create_config_map("c", a="old")
     script = "until grep -q new /v/a; do sleep 0.1; done"
     pods.create("pod", shell(script, **MOUNT), **volume(configMap={"name": "c"}))
@@ -88,7 +88,7 @@ def test_a_missing_config_map_holds_the_pod(pods: Pods) -> None:
     assert pods.log("pod") == "there"
 
 
-def test_secret_files_keep_their_bytes(pods: Pods, client: Client) -> None:
+def test_secret_files_keep_their_bytes(pods: Pods, client: ServerClient) -> None:
     body = {"metadata": {"name": "s"}, "data": {"key": "AP8Q"}}
     client.create(f"/api/v1/namespaces/{pods.namespace}/secrets", body)
     source = volume(secret={"secretName": "s", "defaultMode": 0o600})
@@ -111,7 +111,7 @@ def test_downward_api_files(pods: Pods) -> None:
     assert seen == 'poda="b"\nc="d"'
 
 
-def check_claim(pods: Pods, client: Client, folder: Path, **source: Any) -> None:
+def check_claim(pods: Pods, client: ServerClient, folder: Path, **source: Any) -> None:
     """A volume of that source, when it is claimed, is the folder."""
     name = pods.namespace
     spec = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
@@ -128,12 +128,14 @@ def check_claim(pods: Pods, client: Client, folder: Path, **source: Any) -> None
     client.delete(f"/api/v1/persistentvolumes/{name}")
 
 
-def test_a_claim_of_a_host_path_is_a_folder(pods: Pods, client: Client, folders: Path) -> None:
+def test_a_claim_of_a_host_path_is_a_folder(
+    pods: Pods, client: ServerClient, folders: Path
+) -> None:
     source, folder = host_folder(folders, pods.namespace)
     check_claim(pods, client, folder, **source)
 
 
-def test_a_claim_of_nfs_is_a_folder(pods: Pods, client: Client, folders: Path) -> None:
+def test_a_claim_of_nfs_is_a_folder(pods: Pods, client: ServerClient, folders: Path) -> None:
     nfs = {"server": "10.12.201.1", "path": f"/{pods.namespace}"}
     check_claim(pods, client, folders / "nfs" / "10.12.201.1" / pods.namespace, nfs=nfs)
 

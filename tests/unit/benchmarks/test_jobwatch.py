@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.adapter import Adapter
 from benchmarks.jobwatch import TOUCHED, JobWatch
-from localcluster.client.rest import Client, Server
+from localcluster.client.rest import Server, ServerClient
 
 Job = dict[str, Any]
 
@@ -17,7 +17,7 @@ def a_job(name: str, phase: str = "") -> Job:
 
 @pytest.fixture
 def watch() -> JobWatch:
-    return JobWatch(Client(Server("http://127.0.0.1:1", None)), Adapter())
+    return JobWatch(ServerClient(Server("http://127.0.0.1:1", None)), Adapter())
 
 
 def times(watch: JobWatch, state: str, *names: str) -> list[float]:

@@ -10,7 +10,7 @@ import pytest
 from kube.clock import Clock
 from kube.errors import ApiError, Gone
 from localcluster.client.informer import Informer
-from localcluster.client.rest import Client
+from localcluster.client.rest import ServerClient
 
 Raw = dict[str, Any]
 
@@ -22,7 +22,7 @@ def thing(name: str, version: int) -> Raw:
 ERROR = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired"}}
 
 
-class Server(Client):
+class Server(ServerClient):
     """Lists, and watches each of which tells some events and then ends or fails, in order.
 
     After the last one the informer is told to stop, so that `run` returns.
