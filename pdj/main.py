@@ -14,7 +14,7 @@ from types import ModuleType
 from kube.errors import ApiError
 from pdj.commands import COMMANDS
 from pdj.commands.complaints import complain, say
-from pdj.errors import FAILED, INTERRUPTED, OK, USAGE, Problem
+from pdj.errors import FAILED, INTERRUPTED, OK, USAGE, Problem, Usage
 from pdj.session import Session
 from pdj.text.terminal import plain
 
@@ -75,10 +75,10 @@ def _run(given: list[str]) -> int:
     command, *words = words
     if command not in COMMANDS:
         close = ", ".join(sorted(COMMANDS))
-        raise _usage(f"no command {plain(command)!r}; there are: {close}")
+        raise Usage(f"no command {plain(command)!r}; there are: {close}")
     module = load_command(command)
     if program and command != PROGRAMS_COMMAND:
-        raise _usage(f"only {PROGRAMS_COMMAND} takes a program's words after --")
+        raise Usage(f"only {PROGRAMS_COMMAND} takes a program's words after --")
     parser = build_parser(command, module)
     # Options can come between the names of jobs or files, as for kubectl.
     options = parser.parse_intermixed_args(words, options)
@@ -92,7 +92,7 @@ def _refuse_idle_timeout(options: argparse.Namespace) -> None:
     waits = {"--wait": "wait", "--watch": "watch", "--follow": "follow", "--local": "local"}
     has = {flag: getattr(options, name) for flag, name in waits.items() if hasattr(options, name)}
     if getattr(options, "timeout", None) is not None and not any(has.values()):
-        raise _usage(f"--timeout needs {' or '.join(has)}: this command does not wait")
+        raise Usage(f"--timeout needs {' or '.join(has)}: this command does not wait")
 
 
 def load_command(name: str) -> ModuleType:
@@ -137,13 +137,5 @@ def _top() -> argparse.ArgumentParser:
 
 def _at_dashes(words: list[str]) -> tuple[list[str], list[str]]:
     """The words before `--`, and those after it, which belong to a program."""
-    if "--" not in words:
-        return words, []
-    at = words.index("--")
+    at = words.index("--") if "--" in words else len(words)
     return words[:at], words[at + 1 :]
-
-
-def _usage(text: str) -> Problem:
-    problem = Problem(text)
-    problem.code = USAGE
-    return problem

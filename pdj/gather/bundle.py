@@ -19,7 +19,7 @@ from pdj.facts.picture import JobPicture
 from pdj.gather.paths import core_path, log_path
 
 REDACTED = "(redacted)"
-MAX_LOG_BYTES = 10 << 20
+MAX_LOG_BYTES, LOG_SECONDS = 10 << 20, 60.0
 OPERATOR = "app.kubernetes.io/name=paddlejob-operator"
 OPERATOR_LINES: Query = {"tailLines": 20_000, "limitBytes": MAX_LOG_BYTES}
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -91,8 +91,12 @@ def _logs(client: Client, namespace: str, pod: Raw) -> dict[str, Read]:
         for suffix, more in runs.items():
             file = f"logs/{name_of(pod)}-{container}{suffix}.log"
             query = {"container": container, "limitBytes": MAX_LOG_BYTES, "timestamps": "true"}
-            found[file] = partial(client.text, path, query | more)
+            found[file] = partial(_log, client, path, query | more)
     return found
+
+
+def _log(client: Client, path: str, query: Query) -> str:
+    return client.read_log(path, query, LOG_SECONDS).decode(errors="replace")
 
 
 def _events(client: Client, namespace: str, about: tuple[Raw, ...]) -> list[Raw]:
@@ -131,7 +135,7 @@ def _operator_log(client: Client, key: str, problems: list[str]) -> str:
             problems.append(f"operator.log: {namespace}/{name_of(pod)} is not read: {why}")
             continue
         path = log_path(namespace, name_of(pod))
-        ask = partial(client.text, path, OPERATOR_LINES)
+        ask = partial(_log, client, path, OPERATOR_LINES)
         text = _try(problems, "operator.log", ask) or ""
         lines += [line for line in text.splitlines() if f'"{key}"' in line or f"{key} " in line]
     return "".join(f"{line}\n" for line in lines)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from api.job import PaddleJob
 from api.objects import Raw, condition_of, name_of, uid_of
 from api.status import Failure
 from pdj.facts.facts import Event
@@ -86,7 +87,7 @@ def _past_runs(picture: JobPicture, events: tuple[Event, ...]) -> Iterator[Run]:
     for name, told in _told_by_events(picture, events).items():
         runs = sorted(told, key=lambda moments: min(moments.values()))
         following = [min(moments.values()) for moments in runs[1:]]
-        failures = _by_time(picture)
+        failures = failures_by_time(picture.job)
         for moments, until in zip(runs, [*following, math.inf], strict=True):
             ended = _take_failure(failures, moments, until)
             end = seconds(picture.job.status.completion_time) if until == math.inf else until
@@ -107,8 +108,9 @@ def _told_by_events(
     return {name: list(pods.values()) for name, pods in told.items()}
 
 
-def _by_time(picture: JobPicture) -> list[tuple[float, Failure]]:
-    times = [(seconds(each.time), each) for each in picture.job.status.failures]
+def failures_by_time(job: PaddleJob) -> list[tuple[float, Failure]]:
+    """The failure records whose time can be read, with that time."""
+    times = [(seconds(each.time), each) for each in job.status.failures]
     return [(when, each) for when, each in times if when is not None]
 
 

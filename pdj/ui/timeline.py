@@ -10,12 +10,11 @@ from typing import Any
 
 from api.constants import TERMINAL_PHASES, Condition, Phase, Reason
 from api.job import PaddleJob
-from api.status import Failure
 from pdj.facts.facts import Event
 from pdj.facts.picture import JobPicture, pod_order
 from pdj.text.rows import seconds
 from pdj.text.status import failure_text
-from pdj.ui.runs import Run, runs_of
+from pdj.ui.runs import Run, failures_by_time, runs_of
 
 MAX_PODS = 40
 _ORDER: list[str] = list(Phase)
@@ -63,9 +62,10 @@ def draw_timeline(picture: JobPicture, events: tuple[Event, ...]) -> dict[str, A
     runs = [run for mine in by_pod.values() for run in mine]
     pods = _chosen(by_pod)
     points = sorted(_points(job, runs, events), key=lambda each: (each[0], _ORDER.index(each[1])))
+    ends = [(when, failure_text(each)) for when, each in failures_by_time(job)]
     lanes = [
         Lane("phases", list(_phases(job, points))),
-        Lane("attempts", list(_attempts(job, runs)), marks=list(_marks(job.status.failures))),
+        Lane("attempts", list(_attempts(job, runs)), marks=ends),
         *(_lane(name, mine) for name, mine in pods[:MAX_PODS]),
     ]
     return {
@@ -155,9 +155,8 @@ def _attempts(job: PaddleJob, runs: list[Run]) -> Iterator[Bar]:
     """
     status, ended = job.status, seconds(job.status.completion_time)
     end, number = job.created_at.timestamp(), 1
-    for failure in status.failures:
-        when = seconds(failure.time)
-        if when is None or failure.attempt < number or failure.attempt >= status.attempt:
+    for when, failure in failures_by_time(job):
+        if failure.attempt < number or failure.attempt >= status.attempt:
             continue
         label = str(number) if number == failure.attempt else f"{number}–{failure.attempt}"
         start, end = _begin(runs, end, when), max(when, end)
@@ -171,13 +170,6 @@ def _attempts(job: PaddleJob, runs: list[Run]) -> Iterator[Bar]:
 def _begin(runs: list[Run], begin: float, end: float | None) -> float:
     """The first creation of a pod from `begin` on and before `end`; `begin` if there is none."""
     return min((run.created or begin for run in runs if _is_within(run, begin, end)), default=begin)
-
-
-def _marks(failures: tuple[Failure, ...]) -> Iterator[tuple[float, str]]:
-    for failure in failures:
-        when = seconds(failure.time)
-        if when is not None:
-            yield when, failure_text(failure)
 
 
 def _lane(name: str, runs: list[Run]) -> Lane:

@@ -61,8 +61,8 @@ class Cluster(Client):
     def text(self, path: str, *_: Any) -> str:
         return str(self._found(self.logs, path.split("/")[-2]))
 
-    def read_log(self, path: str, *_: Any) -> bytes:
-        return self.text(path).encode()
+    def read_log(self, path: str, query: Raw, *_: Any) -> bytes:
+        return self.text(path, query).encode()
 
     def create(self, path: str, body: Raw, query: Raw | None = None) -> Raw:
         if path == SELF_REVIEWS:
