@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 
-from api.constants import Phase
+from api.constants import Condition, Phase
 from api.objects import Raw, name_of
 from kube.client import Client
 from kube.errors import Forbidden
@@ -12,7 +12,7 @@ from pdj.act.wait import wait_for
 from pdj.commands.complaints import for_each
 from pdj.commands.options import seconds
 from pdj.errors import OK
-from pdj.facts.picture import JobPicture, headline_of
+from pdj.facts.picture import JobPicture
 from pdj.gather.jobs import Handle, get_job
 from pdj.gather.live import has_ended, result_of
 from pdj.judge.story import first_line
@@ -75,5 +75,7 @@ def change_jobs(session: Session, names: list[str], act: Callable[[Client, Raw],
 
 def _why(raw: Raw, phase: str) -> str:
     """For a failed job, the reason and the first line of its message; otherwise empty."""
-    reason, message = headline_of(raw["status"]) if phase == Phase.FAILED else ("", "")
-    return f": {reason}: {first_line(message)}" if reason else ""
+    for each in raw["status"].get("conditions") or ():
+        if phase == Phase.FAILED and (each["type"], each["status"]) == (Condition.FAILED, "True"):
+            return f": {each.get('reason')}: {first_line(str(each.get('message') or ''))}"
+    return ""
