@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from api.catalogue.meaning import Words
-from pdj.facts.facts import Line
+from pdj.facts.facts import Remark
 from pdj.judge.story import Finding, Story
 
 _COMMAND = re.compile(r"(?<=`)kubectl pdj ([^`]+)(?=`)|(?<!`)kubectl pdj (\S.*)$")
@@ -32,7 +32,7 @@ def _finding(finding: Finding, kind: type) -> Finding:
     return finding._replace(meaning=meaning, evidence=evidence)
 
 
-def _lines(lines: Iterable[Line], kind: type) -> list[Line]:
+def _lines(lines: Iterable[Remark], kind: type) -> list[Remark]:
     return [line if isinstance(line, str) else _words(line, kind) for line in lines]
 
 
