@@ -125,7 +125,7 @@ class Client:
         while True:
             most = max_bytes if limit > 1 else None
             try:
-                page = self.get(path, query | {"limit": limit}, accept, max_bytes=most)
+                page = self.get(path, query | {"limit": limit}, accept, most)
             except TooLarge:
                 limit //= 2
                 continue
