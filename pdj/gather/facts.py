@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 from api.job import PaddleJob
 from api.objects import Raw
@@ -61,8 +62,11 @@ def _answer(client: Client, ask: Ask) -> Answer:
 
 def _read_list(client: Client, ask: Ask) -> Answer:
     found: list[Raw] = []
-    for page in client.pages(ask.path, {**ask.query}, min(PAGE, ask.limit), MAX_READ_BYTES):
-        found += page.get("items") or ()
-        if len(found) >= ask.limit and (page.get("metadata") or {}).get("continue"):
-            return Answer(tuple(found), problem=f"there are more than {ask.limit}")
-    return Answer(tuple(found))
+    page: dict[str, Any] = {**ask.query, "limit": min(PAGE, ask.limit)}
+    while len(found) < ask.limit:
+        answer = client.get(ask.path, page, max_bytes=MAX_READ_BYTES)
+        found += answer.get("items") or ()
+        page["continue"] = (answer.get("metadata") or {}).get("continue")
+        if not page["continue"]:
+            return Answer(tuple(found))
+    return Answer(tuple(found), problem=f"there are more than {ask.limit}")

@@ -28,13 +28,13 @@ class Asked(Cluster):
         super().__init__()
         self.refusal, self.lists_asked = refusal, list[tuple[str, Raw]]()
 
-    def get(self, path: str, query: Raw | None = None, *given: Any, **more: Any) -> Raw:
+    def get(self, path: str, query: Raw | None = None, *_: Any, **more: Any) -> Raw:
         """A full page, and more after it."""
         if self.refusal:
             raise self.refusal
         if query is None:
             return super().get(path)
-        assert (*given, *more.values())[-1] > 0
+        assert more["max_bytes"] > 0
         self.lists_asked.append((path.rpartition("/")[2], dict(query)))
         about = {"kind": "Pod", "name": "train-worker-0", "uid": "u"}
         one = {"metadata": {"name": "one"}, "involvedObject": about}
