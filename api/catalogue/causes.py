@@ -28,6 +28,11 @@ OUT_OF_MEMORY: Final = Meaning(Who.USER, "",
      "batches, fewer processes that read data); submit the job again if it has ended.",
      "调高容器的 resources.limits.memory，或让程序少用内存（减小 batch、减少数据读取进程）；作业"
      "若已结束，请重新提交。"))
+OVER_LIMIT: Final = Meaning(Who.USER, "",
+    ("A pod has exceeded a limit of its own.", "一个 Pod 超出了自身的限额。"),
+    ("Raise the limit that the message names, or let the program use less; backoffLimit allows "
+     "restarts.",
+     "提高消息所指的限额，或让程序少用一些；backoffLimit 允许重启。"))
 KILLED: Final = Meaning(Who.USER, "",
     ("A trainer, or one of its processes, was killed by SIGKILL, most often because memory ran "
      "out.",

@@ -223,11 +223,12 @@ REASONS: Final[dict[str, Meaning]] = {
          "上一次尝试失败，下一次要等一会儿：10 秒起，逐次加倍，最多 6 分钟。"),
         ("Wait, and look at what ended the last attempt.", "请等待，并查看上一次尝试因何结束。")),
     Reason.POD_FAILED: Meaning(USER, "Restarting, Failed, Event",
-        ("A trainer has exited with an error, or its pod has exceeded a limit of its own.",
-         "训练程序以错误退出，或其 Pod 超出了自身的限额。"),
-        ("Read its last lines in the failure record and correct the program, or raise the limit "
-         "that the message names; backoffLimit allows restarts.",
-         "阅读失败记录中的最后几行日志并修正程序，或提高消息所指的限额；backoffLimit 允许重启。")),
+        ("A trainer has exited with an error.", "训练程序以错误退出。"),
+        ("Read its last lines in the failure record and correct the program; backoffLimit allows "
+         "restarts.",
+         "阅读失败记录中的最后几行日志并修正程序；backoffLimit 允许重启。"),
+        ("Or its pod has exceeded a limit of its own: raise what the message names.",
+         "或其 Pod 超出了自身的限额：请提高消息所指的限额。")),
     Reason.POD_EVICTED: Meaning(OPERATOR, "Restarting, Event",
         ("The cluster has ended a pod: eviction, preemption, or a node that did not accept it. "
          "The restart is not counted against backoffLimit.",
@@ -260,8 +261,9 @@ REASONS: Final[dict[str, Meaning]] = {
         ("A pod's node is gone, silent or tainted, or has lost a container. A restart is not "
          "counted against backoffLimit.",
          "Pod 所在的节点消失、没有响应、带有污点，或丢失了容器。因此的重启不计入 backoffLimit。"),
-        ("Have an administrator check the node; delete a pod that stays on it for ever.",
-         "请管理员检查该节点；一直留在上面的 Pod 可以删除。"),
+        ("The job needs nothing, unless a pod stays on the node for ever: delete that. Have an "
+         "administrator check the node.",
+         "作业无需操作；若有 Pod 一直留在该节点上，请将其删除。请管理员检查该节点。"),
         ("In Running and Pending, the pod is still there, as it tolerates every taint or is "
          "about to be evicted.",
          "在 Running 和 Pending 中，Pod 还在：它容忍所有污点，或即将被驱逐。")),
@@ -347,11 +349,13 @@ REASONS: Final[dict[str, Meaning]] = {
          "the job again.",
          "修正镜像名或标签，或模板的 imagePullSecrets，然后重新提交作业。")),
     Reason.CONFIG_ERROR: Meaning(USER, "Pending, Failed, Event",
-        ("A kubelet cannot start a container, such as for a missing ConfigMap, Secret or key; "
-         "the job fails if that lasts.",
-         "kubelet 无法启动某个容器，例如缺少 ConfigMap、Secret 或键；若持续如此，作业会失败。"),
-        ("Read the message; create the missing object or correct the template.",
-         "请看消息；创建缺少的对象，或修正模板。"),
+        ("A kubelet cannot start a container: a ConfigMap, a Secret or a key does not exist, or "
+         "something else that the message names; the job fails if that lasts.",
+         "kubelet 无法启动某个容器：ConfigMap、Secret 或键不存在，或有消息所指的其他错误；若持"
+         "续如此，作业会失败。"),
+        ("Create the missing object or correct its name; after any other error, correct the "
+         "template.",
+         "创建缺少的对象，或修正其名称；其他错误请修正模板。"),
         ("The grace period is short (`--config-error-after`) where no time can heal it, else "
          "that of images (`--image-error-after`).",
          "若等待也无法好转，宽限期较短（`--config-error-after`），否则与镜像相同（"

@@ -19,6 +19,8 @@ _NO_MODULE = "No module named "
 """Python's words for a missing module or package."""
 _BUS_ERROR = re.compile("bus error", re.IGNORECASE)
 """SIGBUS, in the words of a shell, of Python and of PaddlePaddle's DataLoader."""
+_OVER_LIMIT = re.compile(r"Evicted: (?!The node).*exceed\w* .*\blimit\b|DeadlineExceeded: Pod was")
+"""A pod's reason and message, in the kubelet's words, if it exceeded a limit of its own."""
 _OF_KUEUE = (Reason.QUEUED, Reason.EVICTED)
 _SET_UP = frozenset({"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"})
 """Reasons of the Events of a kubelet that cannot start a pod's first container."""
@@ -50,6 +52,8 @@ def _of_record(failure: Failure) -> Meaning | None:
     first = failure.message.partition("\n")[0]
     if failure.reason == OUT_OF_MEMORY:
         return causes.OUT_OF_MEMORY
+    if _OVER_LIMIT.search(first):
+        return causes.OVER_LIMIT
     if failure.signal == SIGKILL:
         return causes.KILLED
     if failure.signal == SIGBUS or _BUS_ERROR.search(failure.message):

@@ -24,6 +24,8 @@ from tests.cluster.pdj.test_explain import JOBS
 from tests.memory.builders import NOW, JobBuilder, a_job, a_pod, a_template, stamp
 from tests.unit.pdj.cluster import Cluster
 
+STORAGE = "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi"
+ACTIVE = "Pod was active on the node longer than the specified deadline"
 CLUSTER_TESTS = Path(__file__).parents[2] / "cluster"
 
 
@@ -56,6 +58,13 @@ def shown(job: JobBuilder) -> list[str]:
         ({"exitCode": 247, "signal": 9, "reason": "PodFailed"}, causes.KILLED),
         ({"exitCode": 139, "signal": 11, "reason": "PodFailed"}, None),
         ({"exitCode": 1, "reason": "PodFailed"}, None),
+        (
+            {"exitCode": 137, "signal": 9, "message": f"failed: Evicted: {STORAGE}"},
+            causes.OVER_LIMIT,
+        ),
+        ({"exitCode": None, "message": f"failed: DeadlineExceeded: {ACTIVE}"}, causes.OVER_LIMIT),
+        ({"exitCode": 1, "message": "DeadlineExceeded: 504 exceeded a limit"}, None),
+        ({"exitCode": 1, "message": "the rate exceeded the limit"}, None),
         ({"exitCode": 135, "signal": 7, "reason": "PodFailed"}, causes.SHARED_MEMORY_FULL),
         ({"exitCode": 1, "message": "ERROR: Unexpected BUS error"}, causes.SHARED_MEMORY_FULL),
         (
@@ -77,6 +86,21 @@ def shown(job: JobBuilder) -> list[str]:
 def test_want_of_memory_is_no_error_of_the_program(ended, meaning, reason):
     (finding,) = story_of(a_failed_job(reason, **ended)).findings
     assert finding.meaning == (meaning or REASONS[reason])
+
+
+@pytest.mark.parametrize(
+    ("reason", "line"),
+    [
+        (
+            Reason.POD_FAILED,
+            "Next: Read its last lines in the failure record and correct the program;",
+        ),
+        (Reason.CONFIG_ERROR, "Next: Create the missing object or correct its name;"),
+        (Reason.NODE_LOST, "Next: The job needs nothing, unless a pod stays on the node for ever"),
+    ],
+)
+def test_the_next_step_begins_with_the_usual_cause(reason, line):
+    assert any(each.startswith(line) for each in shown(a_failed_job(reason)))
 
 
 def test_failed_program_is_explained_with_its_last_lines_and_the_command_for_more():
