@@ -15,6 +15,7 @@ COLUMNS = (
 WIDE_COLUMNS = (
     ("Heter", "string", ".status.heter.ready", "Heter workers that run, of those wanted."),
     ("Attempt", "integer", ".status.attempt", "The number of this attempt, from 1."),
+    ("Restarts", "integer", ".status.restartCount", "How often the job was restarted."),
     ("Reason", "string", ".status.reason", "Why the job is as it is, in one word."),
     ("Message", "string", ".status.message", "Why the job is as it is."),
 )

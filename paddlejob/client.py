@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from api.objects import Raw, name_of
+from api.objects import Raw
 from kube.clock import Clock
 from paddlejob.build import Program, build_training, check, files_of, pack
 from paddlejob.connection import Connection
@@ -16,7 +16,8 @@ from pdj.act.submit import replace_job, submit
 from pdj.code.bundle import Bundle
 from pdj.documents.job import job_of
 from pdj.documents.reader import read_documents
-from pdj.gather.jobs import Handle, get_job, list_jobs
+from pdj.facts.choice import Choice
+from pdj.gather.jobs import Handle, get_job, list_rows
 
 
 class Client(Connection):
@@ -121,11 +122,25 @@ class Client(Connection):
         with translating():
             return Job(self, get_job(self.api, self.namespace, name))
 
-    def jobs(self) -> list[Job]:
-        """The jobs of the namespace, by name."""
+    def jobs(
+        self,
+        *,
+        selector: str = "",
+        phase: str = "",
+        active: bool = False,
+        since: float | None = None,
+        limit: int | None = None,
+        sort: str = "name",
+    ) -> list[Job]:
+        """The jobs of the namespace that have the labels of `selector`, are in this `phase`, or in
+        one of several with commas between them, have not ended (`active`), and were created within
+        `since` seconds; the first `limit` by "name", "age", "phase" or "restarts".
+        """
+        given = check(Client.jobs, locals())
         with translating():
-            found = list_jobs(self.api, self.namespace)
-        return [Job(self, raw) for raw in sorted(found, key=name_of)]
+            labels, choice = given.pop("selector"), Choice(**given)
+            rows = list_rows(self.api, self.namespace, labels)
+            return [Job(self, row) for row in choice.of(rows, Clock().now())[0]]
 
 
 def _read(file: str | Path) -> Raw:

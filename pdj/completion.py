@@ -65,8 +65,8 @@ def _values(action: argparse.Action | None, last: str) -> tuple[list[str], int]:
 
 def _jobs(before: Sequence[str]) -> list[str]:
     from api.objects import name_of
-    from pdj.gather.jobs import list_jobs
+    from pdj.gather.jobs import list_rows
     from pdj.session import Session
 
     session = Session(_parser(None).parse_known_args([*before])[0])
-    return [name_of(job) for job in list_jobs(session.client, session.namespace)]
+    return [name_of(job) for job in list_rows(session.client, session.namespace)]

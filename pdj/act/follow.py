@@ -13,7 +13,7 @@ from pdj.errors import Problem
 from pdj.facts.picture import JobPicture
 from pdj.gather.facts import gather
 from pdj.gather.joblog import JobLog, choose
-from pdj.gather.jobs import Handle, list_pods, look
+from pdj.gather.jobs import Handle, look, with_pods
 from pdj.gather.live import LiveJob, gone, has_ended
 from pdj.gather.logs import Wish
 from pdj.gather.merge import LogLine, Source
@@ -89,7 +89,7 @@ def _follow(handle: Handle, log: JobLog) -> Generator[Turn, None, JobPicture]:
                 break
             live.wait(0 if lines else TAKE_SECONDS)
     with suppress(ApiError):  # what has ended is known; the watch of its pods can be behind
-        log.follow(JobPicture(picture.raw, list_pods(handle.client, picture.raw)))
+        log.follow(with_pods(handle.client, picture.raw))
     yield from _drain(handle, log)
     return picture
 

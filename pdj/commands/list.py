@@ -1,13 +1,16 @@
 """`list`: jobs in a table."""
 
 import argparse
+from dataclasses import fields
 
 from api.constants import LABEL_QUEUE, Role
 from api.objects import Raw, name_of, namespace_of, parse_time
+from pdj.commands.options import ago, natural
 from pdj.commands.output import add_output, print_objects
 from pdj.errors import OK
+from pdj.facts.choice import SORTS, Choice
 from pdj.facts.picture import headline_of
-from pdj.gather.jobs import list_jobs
+from pdj.gather.jobs import list_jobs, list_rows
 from pdj.session import Session
 from pdj.text.progress import COLUMNS, describe_in_columns
 from pdj.text.tables import age, table
@@ -28,38 +31,43 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="show the training's progress; reads the end of a log for each running job",
     )
     parser.add_argument("--queue", action="store_true", help="show each job's Kueue queue")
+    parser.add_argument("--phase", default="", metavar="PHASE,...", help="only jobs in these")
+    parser.add_argument("--active", action="store_true", help="only jobs that have not ended")
+    parser.add_argument("--since", type=ago, metavar="2h", help="only jobs that are not older")
+    parser.add_argument("--limit", type=natural, metavar="N", help="only the first N jobs")
+    parser.add_argument("--sort", default="name", choices=SORTS, help="age: the youngest first")
     add_output(parser)
 
 
 def run(session: Session) -> int:
     """Print the jobs."""
-    everywhere = session.options.all_namespaces
-    jobs = list_jobs(
-        session.client, "" if everywhere else session.namespace, session.options.selector
-    )
-    jobs.sort(key=lambda job: (namespace_of(job), name_of(job)))
-    if session.options.output:
+    options, everywhere = session.options, session.options.all_namespaces
+    choice = Choice(**{each.name: getattr(options, each.name) for each in fields(Choice)})
+    read = list_jobs if options.progress or options.output in ("json", "yaml") else list_rows
+    where = "" if everywhere else session.namespace
+    jobs, more = choice.of(read(session.client, where, options.selector), session.now)
+    if options.output:
         print_objects(session, {"apiVersion": "v1", "kind": "List", "items": jobs}, jobs)
         return OK
     if not jobs:
-        where = "" if everywhere else f" in namespace {plain(session.namespace)}"
-        session.notes.write(f"no jobs{where}")
+        such = "" if choice == Choice() else " such"
+        session.note(f"no{such} jobs" + (f" in namespace {where}" if where else ""))
         return OK
     session.screen.write(*_table(session, jobs, everywhere))
+    if more:
+        session.note(f"and {more} more: --limit")
     return OK
 
 
 def _table(session: Session, jobs: list[Raw], everywhere: bool) -> list[str]:
-    rows: list[tuple[str, ...]] = [TITLES, *(_row(session, job) for job in jobs)]
+    columns = [*zip(TITLES, *(_row(session, job) for job in jobs), strict=True)]
     if session.options.progress:
-        more = [COLUMNS, *_progress(session, jobs)]
-        rows = [(*row[:-1], *cells, row[-1]) for row, cells in zip(rows, more, strict=True)]
+        columns[-1:-1] = zip(COLUMNS, *_progress(session, jobs), strict=True)
     if session.options.queue:
-        queues = ["QUEUE", *(plain(_queue(job)) for job in jobs)]
-        rows = [(*row[:-1], queue, row[-1]) for row, queue in zip(rows, queues, strict=True)]
+        columns.insert(-1, ("QUEUE", *(plain(_queue(job)) for job in jobs)))
     if everywhere:
-        names = ["NAMESPACE", *(plain(namespace_of(job)) for job in jobs)]
-        rows = [(name, *row) for name, row in zip(names, rows, strict=True)]
+        columns.insert(0, ("NAMESPACE", *(plain(namespace_of(job)) for job in jobs)))
+    rows = [*zip(*columns, strict=True)]
     status = rows[0].index("STATUS")
 
     def paint(column: int, text: str) -> str:

@@ -1,14 +1,13 @@
 """`logs JOB`: the logs of all pods in order of time, up to now or until the job ends."""
 
 import argparse
-import re
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import fields
 
 from api.constants import Role
 from pdj.act.follow import read_log
-from pdj.commands.options import job_name, natural, seconds
+from pdj.commands.options import ago, job_name, natural, seconds
 from pdj.errors import OK
 from pdj.facts.picture import JobPicture
 from pdj.gather.jobs import Handle
@@ -19,7 +18,6 @@ from pdj.text.logs import LogPrinter
 from pdj.text.terminal import plain
 
 FOLLOWING = Wish(follow=True)
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--all-containers", action="store_true", help="the logs of every container")
     parser.add_argument(
-        "--since", type=_seconds, metavar="5m", help="only lines that are not older than this"
+        "--since", type=ago, metavar="5m", help="only lines that are not older than this"
     )
     parser.add_argument(
         "--tail", type=natural, metavar="N", help="only the last N lines of each pod"
@@ -83,10 +81,3 @@ def print_log(
             session.screen.write(*printer.format(picture, lines))
             result = result_of(picture.raw) if picture else None
     return result or OK
-
-
-def _seconds(text: str) -> int:
-    match = re.fullmatch(r"(\d+)([smhd]?)", text)
-    if not match:
-        raise argparse.ArgumentTypeError(f"not a time such as 30s, 5m, 2h: {text}")
-    return max(1, int(match[1]) * _UNITS[match[2] or "s"])

@@ -2,11 +2,13 @@
 
 import argparse
 import math
+import re
 
 from api.constants import GROUP, PLURAL, SHORT_NAME
 from pdj.errors import Usage
 from pdj.gather.paths import is_name
 
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _KINDS = (SHORT_NAME, PLURAL, PLURAL.removesuffix("s"), f"{PLURAL}.{GROUP}")
 
 
@@ -50,6 +52,14 @@ def seconds(text: str) -> float:
     if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"not a number of seconds: {text}")
     return value
+
+
+def ago(text: str) -> int:
+    """Parse a time before now, in seconds, 1 or more."""
+    match = re.fullmatch(r"(\d+)([smhd]?)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"not a time such as 30s, 5m, 2h: {text}")
+    return max(1, int(match[1]) * _UNITS[match[2] or "s"])
 
 
 def job_name(text: str) -> str:

@@ -1,12 +1,14 @@
 """A job with its pods, as the API server has them now."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from api.constants import API_VERSION, PLURAL
+from api.constants import API_VERSION, MAX_REPLICAS, PLURAL
+from api.crd import COLUMNS, WIDE_COLUMNS
 from api.objects import Raw, name_of, namespace_of
-from kube.client import Client, is_served
+from kube.client import JSON, PAGE, Client, is_served
 from kube.clock import Clock
 from kube.errors import ApiError, Forbidden, NotFound, Transient
 from pdj.errors import Problem
@@ -17,6 +19,15 @@ NO_OPERATOR = "this cluster does not know PaddleJobs: its administrator has to i
 SELF_REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 MAX_NAMESPACES = 5
+MAX_PAGE_BYTES = 32 << 20
+"""A page of a list that is larger is read again with half as many objects."""
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+FIELDS = {
+    title: path.split(".")[2:]
+    for title, _, path, _ in (*COLUMNS, *WIDE_COLUMNS)
+    if path.startswith(".status.")
+}
+"""The columns of the CRD that show a field of the status, and where it is."""
 NOT_YET = (
     "the API server has just begun to serve PaddleJobs, or a proxy answered instead: try again"
 )
@@ -67,11 +78,22 @@ def check_served(client: Client, error: ApiError | None = None) -> None:
 
 def look(client: Client, namespace: str, name: str) -> JobPicture:
     """The job with its pods. Raises Problem if there is no such job."""
-    raw = get_job(client, namespace, name)
+    return with_pods(client, get_job(client, namespace, name))
+
+
+def with_pods(client: Client, job: Raw) -> JobPicture:
+    """The job with its pods, at most as many as a job can have: anybody can label pods."""
+    path, selector = core_path(namespace_of(job), "pods"), {"labelSelector": of_job(name_of(job))}
+    pods, problem = list[Raw](), ""
     try:
-        return JobPicture(raw, list_pods(client, raw))
+        for page in client.pages(path, selector, max_bytes=MAX_PAGE_BYTES):
+            pods += page.get("items") or ()
+            if len(pods) > MAX_REPLICAS:
+                problem = f"more than {MAX_REPLICAS} have the labels of this job"
+                break
     except Forbidden as error:
-        return JobPicture(raw, (), error.message)
+        problem = error.message
+    return JobPicture(job, pods_of(job, pods[:MAX_REPLICAS]), problem)
 
 
 def user_name(client: Client) -> str:
@@ -85,17 +107,42 @@ def user_name(client: Client) -> str:
     return str((status.get("userInfo") or {}).get("username") or "")
 
 
-def list_pods(client: Client, job: Raw) -> tuple[Raw, ...]:
-    """The job's pods."""
-    selector = {"labelSelector": of_job(name_of(job))}
-    return pods_of(job, client.list(core_path(namespace_of(job), "pods"), selector)[0])
+def list_jobs(client: Client, namespace: str, selector: str = "") -> Iterator[Raw]:
+    """The jobs of a namespace, page by page; of all namespaces if `namespace` is empty."""
+    for page in _pages(client, namespace, selector):
+        yield from page.get("items") or ()
 
 
-def list_jobs(client: Client, namespace: str, selector: str = "") -> list[Raw]:
-    """The jobs of a namespace; of all namespaces if `namespace` is empty."""
-    query = {"labelSelector": selector} if selector else {}
+def list_rows(client: Client, namespace: str, selector: str = "") -> list[Raw]:
+    """The jobs with those fields of the status that are columns of the CRD, as a table has them.
+
+    They are whole if an older CRD lacks a column, or an older operator has written no reason.
+    """
+    rows: list[Raw] = []
+    for page in _pages(client, namespace, selector, f"{TABLE},{JSON}"):
+        titles = [column["name"] for column in page.get("columnDefinitions") or ()]
+        if not FIELDS.keys() <= {*titles}:
+            return [*list_jobs(client, namespace, selector)]
+        fields = [(titles.index(title), path) for title, path in FIELDS.items()]
+        rows += (_read_row(row, fields) for row in page.get("rows") or ())
+    if any("phase" in row["status"] and "reason" not in row["status"] for row in rows):
+        return [*list_jobs(client, namespace, selector)]
+    return rows
+
+
+def _read_row(row: Raw, fields: list[tuple[int, list[str]]]) -> Raw:
+    status: Raw = {}
+    for index, (*roles, name) in fields:
+        if (cell := row["cells"][index]) is not None:
+            part = status.setdefault(roles[0], {}) if roles else status
+            part[name] = cell
+    return {"metadata": row["object"]["metadata"], "status": status}
+
+
+def _pages(client: Client, namespace: str, selector: str, accept: str = JSON) -> Iterator[Raw]:
+    path, query = jobs_path(namespace), {"labelSelector": selector} if selector else {}
     try:
-        return client.list(jobs_path(namespace), query)[0]
+        yield from client.pages(path, query, PAGE, MAX_PAGE_BYTES, accept)
     except (NotFound, Transient) as error:
         check_served(client, error)
         raise

@@ -35,6 +35,7 @@ from pdj.documents.job import job_of
 from pdj.documents.reader import MAX_REQUEST_BYTES, Document, parse_documents
 from pdj.documents.render import render_all
 from pdj.errors import Problem, Usage
+from pdj.facts.choice import Choice, Sort
 from pdj.facts.facts import Facts
 from pdj.gather.facts import gather
 from pdj.gather.jobs import Handle, get_job, list_jobs, look
@@ -146,13 +147,19 @@ class Tools:
         namespace: Namespace = "",
         all_namespaces: bool = False,
         selector: Annotated[str, Field(description="a label selector")] = "",
+        *,
+        phase: Annotated[str, Field(description="Running, or several: Pending,Failed")] = "",
+        active: Annotated[bool, Field(description="only jobs that have not ended")] = False,
+        since: Annotated[float | None, Field(description="at most so many seconds old")] = None,
+        sort: Annotated[Sort, Field(description="age: the youngest first")] = "name",
         limit: Annotated[int, Field(description="the most jobs to answer", ge=1, le=500)] = 100,
     ) -> Raw:
-        """List jobs by name: phase, ready pods, restarts, and the reason for the state of each."""
+        """List jobs: phase, ready pods, restarts, and the reason for the state of each."""
+        choice = Choice(phase, active, since, limit, sort)
         at = self._handle("", namespace)
-        jobs = list_jobs(at.client, "" if all_namespaces else at.namespace, selector)
-        jobs.sort(key=lambda job: (namespace_of(job), name_of(job)))
-        return {"jobs": [row_of(job) for job in jobs[:limit]], "more": len(jobs[limit:])}
+        every = list_jobs(at.client, "" if all_namespaces else at.namespace, selector)
+        jobs, more = choice.of(every, self._clock.now())
+        return {"jobs": [row_of(job) for job in jobs], "more": more}
 
     def status(self, job: JobName, namespace: Namespace = "") -> Raw:
         """Show a job as a tree: its roles and pods, the training's progress, and each attempt."""

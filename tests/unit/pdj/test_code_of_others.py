@@ -285,9 +285,9 @@ class Broken(Cluster):
         super().__init__(**lists)
         self.what, self.error = what, error
 
-    def get(self, path: str, *_: Any, **__: Any) -> Raw:
+    def get(self, path: str, query: Raw | None = None, *_: Any, **__: Any) -> Raw:
         self._fail(path)
-        return super().get(path)
+        return super().get(path, query)
 
     def find(self, path: str, *_: Any, **__: Any) -> Raw | None:
         self._fail(path)

@@ -26,7 +26,7 @@ from pdj.mcp import server
 from pdj.mcp.server import READS, WRITES, Server, Tools
 from tests.live import patience
 from tests.live.pdj import CHECKOUT, environment
-from tests.memory.builders import a_job
+from tests.memory.builders import a_job, stamp
 from tests.unit.pdj.cluster import JOBS, Cluster, placed
 
 HARMFUL = "\x1b\u202e\x07"
@@ -232,6 +232,23 @@ def test_a_list_is_bounded_and_says_how_many_more_there_are():
     listed = answer(a_server(cluster), "list", limit=3)
     assert [job["name"] for job in listed["jobs"]] == ["job-0", "job-1", "job-2"]
     assert listed["more"] == 2
+
+
+def test_a_list_has_the_jobs_that_are_asked_for():
+    cluster = Cluster()
+    jobs = {name: placed(name) for name in ("first", "second", "third")}
+    jobs["second"]["status"] = {"phase": "Failed", "restartCount": 3, "startTime": stamp(0)}
+    jobs["third"]["status"] = {"phase": "Completed"}
+    cluster.objects |= {f"{JOBS}/{name}": job for name, job in jobs.items()}
+
+    def names(**arguments: Any) -> list[str]:
+        return [job["name"] for job in answer(a_server(cluster), "list", **arguments)["jobs"]]
+
+    assert names(phase="Failed,Completed") == ["second", "third"]
+    assert names(active=True) == ["first"]
+    assert names(sort="restarts", limit=1) == ["second"]
+    assert answer(a_server(cluster), "list", phase="failed")["jobs"][0]["started"] is not None
+    assert "no phase 'Runing'; there are: " in refusal(a_server(cluster), "list", phase="Runing")
 
 
 def logs_of(monkeypatch: pytest.MonkeyPatch, turns: Iterator[Turn]) -> Raw:
