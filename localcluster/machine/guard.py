@@ -119,10 +119,11 @@ def kill_descendants() -> None:
 
 def _children() -> list[int]:
     found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if int(stat.read_text().rpartition(")")[2].split()[1]) == os.getpid():
-                found.append(int(stat.parent.name))
+            stat = (process / "stat").read_text()
+            if int(stat.rpartition(")")[2].split()[1]) == os.getpid():
+                found.append(int(process.name))
     return found
 
 
