@@ -23,6 +23,7 @@ def test_wide_columns(lab: Lab) -> None:
         "phase": "Starting",
         "mode": "Heter",
         "attempt": 2,
+        "restartCount": 1,
         "reason": "ImageError",
         "message": "mine-worker-0: ErrImagePull: no such image",
         "ps": {"replicas": 1, "ready": "0/1"},
@@ -31,10 +32,10 @@ def test_wide_columns(lab: Lab) -> None:
     }
     lab.patch(PADDLE_JOBS, "paddlejobs/mine/status", status=status)
     header, line = lab.kubectl("get", "pdj", "-o", "wide").splitlines()
-    added = ["HETER", "ATTEMPT", "REASON", "MESSAGE"]
+    added = ["HETER", "ATTEMPT", "RESTARTS", "REASON", "MESSAGE"]
     assert header.split() == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE", *added]
-    assert line.split(maxsplit=9)[6:9] == ["1/1", "2", "ImageError"]
-    assert line.split(maxsplit=9)[9].strip() == status["message"]
+    assert line.split(maxsplit=10)[6:10] == ["1/1", "2", "1", "ImageError"]
+    assert line.split(maxsplit=10)[10].strip() == status["message"]
 
 
 def test_status_is_written_apart_from_the_spec(lab: Lab) -> None:
