@@ -23,7 +23,12 @@ from metrics import Metrics
 
 PERIOD_SECONDS = 60.0
 REASON = "AnotherOperatorLeads"
-_QUERY = {"labelSelector": ",".join(f"{key}={value}" for key, value in OPERATOR_LABELS.items())}
+NAME_PREFIX = "paddlejob-operator-"
+MAX_TOLD = 10
+"""Others that are named each minute; whoever may write Leases could make thousands."""
+_LABELS = ",".join(f"{key}={value}" for key, value in OPERATOR_LABELS.items())
+_QUERY = {"labelSelector": _LABELS, "limit": "500"}
+"""One page: more than that are not operators."""
 
 
 @dataclass
@@ -48,16 +53,18 @@ class Rivals:
     def look(self) -> None:
         """Read the Leases once. Without the right to list them, nothing is known of others."""
         try:
-            leases = self.client.get(LEASE.path(), _QUERY).get("items") or []
+            items = self.client.get(LEASE.path(), _QUERY).get("items") or []
+            leases = [each for each in items if name_of(each).startswith(NAME_PREFIX)]
             found = self._leading(leases)
             self.metrics.client.set_rivals(len(found))
             own = next((each for each in leases if self._is_own(each)), None)
-            for place in sorted(found):
+            for place in sorted(found)[:MAX_TOLD]:
                 self.log.warning("another_operator_leads", lease=place, holder=found[place])
                 if own and place not in self._told:
                     self._emit(own, f"{place} is led, too, by {found[place]}: remove one of them")
             self._told = frozenset(found)
         except ApiError as error:
+            self.metrics.client.set_rivals(0)
             self.log.debug("leases_not_read", error=error.message)
 
     def _leading(self, leases: list[Raw]) -> dict[str, str]:

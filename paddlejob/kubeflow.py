@@ -20,6 +20,7 @@ from kube.clock import Clock
 from paddlejob.client import Client
 from paddlejob.errors import translating
 from paddlejob.job import Job
+from pdj.errors import Problem
 from pdj.facts.facts import EVENTS
 from pdj.facts.picture import JobPicture
 from pdj.gather.facts import gather
@@ -149,10 +150,14 @@ class PaddleBackend(RuntimeBackend):
         return self._client.job(name).logs(follow, **choice)
 
     def get_job_events(self, name: str) -> list[Any]:
-        """The last Events of the job and of its pods, first those of pods that do not run."""
+        """The last Events of the job, and of 16 of its pods; rather of those that do not run."""
         picture = self._look(self._client.job(name))
         with translating():
-            events = gather(self._client.api, picture, only=EVENTS).events
+            facts = gather(self._client.api, picture, only=EVENTS)
+            answers, events = facts.answers.values(), facts.events
+            problem = next((each.problem for each in answers if each.problem), "")
+            if problem and not events:
+                raise Problem(problem)
         return [
             types.Event(
                 involved_object_kind=each.kind,

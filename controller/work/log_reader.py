@@ -150,6 +150,9 @@ class LogReader:
             if key not in self._logs:
                 return None
             is_end = key in self._ending
+            is_later = not is_end and any(each.namespace == key.namespace for each in self._ending)
+        if is_later:  # a job of its namespace waits to be complete
+            return SCAN_SECONDS
         if (rest := self._paused_until - self.clock.monotonic()) > 0:
             return rest
         if self.is_backlogged(key.namespace) and not self.backlog_pace(key.namespace).try_take():

@@ -103,7 +103,9 @@ def replace_job(
     the new job fails all the same, the job is written to a file if one can be written, and a note
     of the error names it. `lost` gets the job as text, and the note.
     """
-    job = job or {k: v for k, v in bare(old).items() if k != "status"}
+    if job is None:
+        again = {k: v for k, v in bare(old).items() if k != "status"}
+        job = _noted(again, user_name(handle.client))
     client, name, path = handle.client, handle.name, jobs_path(handle.namespace)
     trial = {**job["metadata"], "name": None, "generateName": name[:TRIAL_NAME]}
     client.create(path, {**job, "metadata": trial}, TRIAL)

@@ -77,7 +77,7 @@ def _leaders(session: Session) -> list[str]:
     try:
         leases, _ = session.client.list("/apis/coordination.k8s.io/v1/leases", query)
     except ApiError:
-        return []
+        return ["unknown: the Leases cannot be read"]
     held = {}
     for lease in leases:
         spec = lease.get("spec") or {}

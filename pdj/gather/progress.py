@@ -68,7 +68,7 @@ def read_training(
     except ApiError as error:
         if isinstance(error, Forbidden) and is_known:
             return reported
-        return Training(clock.now(), problem=error.message)
+        return Training(clock.now(), problem=error.message, points=points)
     reader = ProgressReader(known.total_steps if is_known else None)
     training = Training(clock.now(), reader.read(lines), points=points)
     if with_others and training.silent_seconds > SILENT_SECONDS:

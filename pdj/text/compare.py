@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from api.objects import Raw, parse_time
@@ -14,7 +15,7 @@ from pdj.text.progress import describe_in_columns
 from pdj.text.tables import age, duration, table
 from pdj.text.terminal import plain, shorten
 
-ROWS, MAX_DIFFERENCES, MAX_VALUE = 10, 50, 40
+ROWS, MAX_DIFFERENCES, MAX_VALUE, KEPT_PREFIX = 10, 50, 40, 15
 Row = tuple[str, ...]
 Curve = list[tuple[float, float]]
 """Losses by step or by seconds, which both rise."""
@@ -77,7 +78,7 @@ def _loss_at(curve: Curve, x: float) -> str:
         return "-"
     (x1, y1), (x0, y0) = curve[at], curve[max(0, at - 1)]
     part = (x - x0) / (x1 - x0) if x1 > x0 else 1.0
-    return f"{y0 + part * y1 - part * y0:.4g}"
+    return f"{y0 * (1 - part) + y1 * part:.4g}"
 
 
 def _differences(jobs: Sequence[Raw]) -> Iterator[Row]:
@@ -85,7 +86,11 @@ def _differences(jobs: Sequence[Raw]) -> Iterator[Row]:
     fields = [dict(_fields("spec", each.get("spec"))) for each in jobs]
     names = [name for name in {**fields[1], **fields[0]} if len({f.get(name) for f in fields}) > 1]
     for name in sorted(names)[:MAX_DIFFERENCES]:
-        yield plain(name), *(shorten(plain(f.get(name, "-")), MAX_VALUE) for f in fields)
+        texts = [plain(f.get(name, "-")) for f in fields]
+        # Values that are alike for long, such as two tags of one image, begin where they differ.
+        alike = takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False))
+        cut = max(0, len([*alike]) - KEPT_PREFIX)
+        yield plain(name), *(shorten("…" * (cut > 0) + text[cut:], MAX_VALUE) for text in texts)
     if len(names) > MAX_DIFFERENCES:
         yield f"{len(names) - MAX_DIFFERENCES} more fields differ", "", ""
 

@@ -81,7 +81,7 @@ def _axes(losses: Sequence[float], ends: Sequence[str]) -> list[Node]:
     low, high, bottom = min(losses), max(losses), HEIGHT - BOTTOM
     lines: list[Node] = []
     for part in (0.0, 0.5, 1.0):
-        y, value = f"{bottom - part * (bottom - TOP):g}", low + part * high - part * low
+        y, value = f"{bottom - part * (bottom - TOP):g}", low * (1 - part) + high * part
         lines.append(["line", {"x1": str(LEFT), "x2": str(WIDTH - 10), "y1": y, "y2": y, **_GREY}])
         lines.append(_text(LEFT - 4, float(y) + 3, "end", f"{value:.3g}"))
     first, last = ends

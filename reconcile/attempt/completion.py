@@ -68,9 +68,10 @@ def _complete(view: View, number: int) -> Move:
     step, total, unit = _last_step(view)
     where = "" if step is None else f", at {unit} {step:,}"
     where += f" of {total:,}" if where and total else ""
-    reason = Reason.WORKERS_SUCCEEDED
-    if step is not None and total and 2 * step < total:
-        reason = Reason.ENDED_EARLY
+    # Some count epochs from 0; and who prints 0 alone has perhaps printed nothing since.
+    done = step + 1 if step and unit == "epoch" else step
+    is_early = bool(done and total and 2 * done < total)
+    reason = Reason.ENDED_EARLY if is_early else Reason.WORKERS_SUCCEEDED
     return complete_job(view, f"{count(number, 'worker')} ended well{where}{_left(view)}", reason)
 
 

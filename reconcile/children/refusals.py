@@ -159,7 +159,8 @@ def _is_answered(refusal: Refusal) -> bool:
 def _is_filled_in(refusal: Refusal) -> bool:
     """Whether a value is invalid that the template does not have: admission has put it in."""
     is_invalid = refusal.code == HTTPStatus.UNPROCESSABLE_ENTITY and refusal.reason == "Invalid"
-    return is_invalid and not refusal.is_final
+    is_create = not (refusal.is_patch or refusal.is_delete)
+    return is_invalid and is_create and not refusal.is_final
 
 
 def refusal_cause(refusal: Refusal) -> str:

@@ -122,10 +122,10 @@ YOUNG_KIND = "YoungKind"
 class Refusal:
     """A write of a child that the API server refused in an earlier pass, or that keeps failing.
 
-    `reason` is the API server's (Invalid, Forbidden, AlreadyExists, ...), one of those above, or
-    AlreadyExists means that an object which this job does
-    not control has the name. `is_final`: the child is invalid because of the job's spec, and
-    waiting does not help. A write that is neither `is_delete` nor `is_patch` is a create.
+    `reason` is the API server's (Invalid, Forbidden, AlreadyExists, ...), or one of those above.
+    AlreadyExists means that an object which this job does not control has the name. `is_final`: the
+    child is invalid because of the job's spec, and waiting does not help. A write that is neither
+    `is_delete` nor `is_patch` is a create.
     """
 
     kind: str

@@ -146,7 +146,7 @@ export class ListView {
 
   matches(row) {
     const { text, phase, namespace, mine } = this.chosen;
-    if (mine && row.by !== this.page.me) return false;
+    if (mine && (!row.by || row.by !== this.page.me)) return false;
     if (phase && (row.phase || 'New') !== phase) return false;
     if (namespace && row.namespace !== namespace) return false;
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);

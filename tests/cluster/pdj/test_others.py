@@ -170,5 +170,5 @@ def test_versions_fit(jobs: Lab, tool: Tool) -> None:
     assert own.startswith("kubectl-pdj ")
     assert kubernetes.split()[1].startswith("v1.")
     assert served.split() == ["PaddleJob", "batch.paddlepaddle.org/v1"]
-    assert all(line.startswith("Operator ") for line in operators)
+    assert all(line.startswith(("Operator ", "Leads ")) for line in operators)
     assert fit == "this tool and the cluster's CRD match"

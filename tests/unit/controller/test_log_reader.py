@@ -372,6 +372,15 @@ def test_the_ends_of_a_namespaces_jobs_do_not_delay_anothers(cluster):
     assert "small" in cluster.run(2)
 
 
+def test_the_end_of_a_log_comes_before_logs_of_running_jobs(cluster):
+    for number in range(100):
+        cluster.add(f"job-{number}")
+    cluster.run(1)
+    ended(cluster)
+    assert "train" in cluster.run(1)
+    assert len({*cluster.run(2 * PERIOD_SECONDS)}) == 100
+
+
 def test_the_trainer_is_read_wherever_it_stands(cluster):
     cluster.add("train", containers=SIDECARS)
     cluster.run(1)

@@ -21,7 +21,7 @@ class Leases:
 
     def get(self, path: str, query: Raw) -> Raw:
         assert path == "/apis/coordination.k8s.io/v1/leases"
-        assert query == {"labelSelector": "app.kubernetes.io/name=paddlejob-operator"}
+        assert query["labelSelector"] == "app.kubernetes.io/name=paddlejob-operator"
         return {"items": self.leases}
 
     def create(self, path: str, body: Raw) -> Raw:
@@ -42,16 +42,19 @@ def lease(namespace: str, holder: str, renewed: str, name: str = ME.name) -> Raw
         (("theirs", "they"), False, False),
         (("theirs", ""), True, False),
         (("ours", "me"), True, False),
+        (("theirs", "they"), None, False),
     ],
-    ids=["leads", "has died", "has released it", "is our own"],
+    ids=["leads", "has died", "has released it", "is our own", "is no operator's"],
 )
 def test_another_leader_is_one_whose_lease_is_renewed(clock, metrics, log, other, renewed, leads):
     cluster = Leases()
     rivals = Rivals(cast(Any, cluster), ME, clock, metrics, log)
     with capture_logs() as lines:
         for minute in range(3):
-            at = minute if renewed else 0
-            cluster.leases = [lease("ours", "me", f"{minute}"), lease(*other, renewed=f"{at}")]
+            at = minute if renewed is not False else 0
+            name = ME.name if renewed is not None else "a-tenants"
+            theirs = lease(*other, renewed=f"{at}", name=name)
+            cluster.leases = [lease("ours", "me", f"{minute}"), theirs]
             rivals.look()
     told = [line["lease"] for line in lines if line["event"] == "another_operator_leads"]
     assert told == ["theirs/paddlejob-operator-all"] * (2 if leads else 0)

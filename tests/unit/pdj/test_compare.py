@@ -64,6 +64,13 @@ def test_what_differs_is_named_and_nothing_else():
     }
 
 
+def test_long_values_are_shown_from_where_they_differ():
+    image = "registry.example.com/team-vision/ppocr-train:2026-11-0"
+    rows = drawn(job("a", ("IMAGE", f"{image}1")), job("b", ("IMAGE", f"{image}2")))
+    (cells,) = [cells for name, cells in rows.items() if "IMAGE" in name]
+    assert cells == ["…train:2026-11-01", "…train:2026-11-02"]
+
+
 def test_a_job_compared_with_itself_differs_in_nothing():
     assert not [name for name in drawn(job("a"), job("a")) if name.startswith(("spec", "loss"))]
 

@@ -71,7 +71,9 @@ ENDS: dict[str, tuple[list[str], str, Reason]] = {
     "no step": (["bye"], "", OK),
     "nothing": ([], "", OK),
     "epochs alone": (["epoch 2/10 loss 0.3"], ", at epoch 2 of 10", EARLY),
-    "step 0": (["paddlejob: step=0 total=10"], ", at step 0 of 10", EARLY),
+    "the only epoch, from 0": (["Epoch 0/1 loss 0.3"], ", at epoch 0 of 1", OK),
+    "epochs from 0": (["epoch 4/10 loss 0.3"], ", at epoch 4 of 10", OK),
+    "step 0": (["paddlejob: step=0 total=10"], ", at step 0 of 10", OK),
     "10^18": ([f"paddlejob: step={10**18} total={10**19}"], "", OK),
 }
 
