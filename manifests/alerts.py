@@ -64,8 +64,8 @@ ALERTS = (
         "PaddleJobOperatorDown",
         "critical",
         "absent(paddlejob_created_total)"
-        f" or (count {BY}) (last_over_time(paddlejob_created_total[{{window}}]))"
-        f" unless count {BY}) (paddlejob_created_total)) and on () paddlejob_created_total",
+        " or (count by (namespace) (last_over_time(paddlejob_created_total[{window}]))"
+        " unless count by (namespace) (paddlejob_created_total)) and on () paddlejob_created_total",
         5 * MINUTE,
         "Prometheus sees no PaddleJob operator{{ with $labels.namespace }} in {{ . }}{{ end }}",
         "No metrics of the operator for five minutes: it does not run, or it cannot be scraped.",
