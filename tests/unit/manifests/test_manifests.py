@@ -156,6 +156,11 @@ def test_etcd_of_elastic_jobs_listens_whatever_the_family_of_its_pods_address(ad
     assert all(re.fullmatch(r"[\w.-]+:\d+", place) for place in places)
 
 
+def test_etcd_of_elastic_jobs_is_started_anew_by_nobody_but_its_administrator() -> None:
+    (etcd,) = of_kind(ETCD, "StatefulSet")
+    assert etcd["spec"]["updateStrategy"] == {"type": "OnDelete", "rollingUpdate": None}
+
+
 def test_policy_of_the_network_is_of_the_pods_that_the_operator_makes() -> None:
     (policy,) = documents("policies/network.yaml")
     pod = a_pod(a_job().with_workers(2).build(), Role.WORKER).build()["metadata"]["labels"]
