@@ -32,7 +32,7 @@ ELSEWHERE = {
 """Flags that have no value below `operator`, each with the name of the value that sets it. Such a
 value does more than set the flag.
 """
-_SECONDS: Raw = {"type": "number", "minimum": 0, "maximum": 999999}
+_SECONDS: Raw = {"type": "number", "minimum": 0, "exclusiveMaximum": 10**10}
 _ADDRESS: Raw = {
     # `--set` turns 0 into a number.
     "anyOf": [{"const": 0}, {"type": "string", "pattern": "^(0|[^\\s/]*:[0-9]{1,5})$"}]
@@ -53,7 +53,7 @@ _TYPES: dict[str, Raw] = {
     "log-level": {"enum": list(LEVELS)},
     "scheduling": {"enum": ["none", "volcano", "kubernetes"]},
     "elastic-server": {"type": "string", "pattern": "^([^\\s/]+:[0-9]{1,5})?$"},
-    "elastic-timeout": {"type": "integer", "minimum": 1, "maximum": 999999},
+    "elastic-timeout": {"type": "integer", "minimum": 1, "exclusiveMaximum": 10**10},
     "force-delete-after": _SECONDS,
     "config-error-after": _SECONDS,
     "image-error-after": _SECONDS,
@@ -63,19 +63,34 @@ _TYPES: dict[str, Raw] = {
         "anyOf": [{"const": ""}, {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}]
     },
     "host-port-range": {"type": "string", "pattern": "^[0-9]{1,5}-[0-9]{1,5}$"},
-    "accelerators": {"type": "string", "pattern": "^([^/,]+/[^/,]+(,[^/,]+/[^/,]+)*)?$"},
+    "accelerators": {"type": "string", "pattern": "^([^,]*/[^,]*(,[^,]*/[^,]*)*)?$"},
     "host-port-share": {
         "anyOf": [{"const": ""}, {"type": "number", "exclusiveMinimum": 0, "maximum": 1}]
     },
 }
+_NAME = rf"\s*{NAMESPACE_PATTERN.strip('^$')}\s*"
 _TYPES_ELSEWHERE: dict[str, Raw] = {
-    "namespace": {"pattern": NAMESPACE_PATTERN.replace("$", "(,[a-z0-9][-a-z0-9]*)*$|^$")},
+    "namespace": {"pattern": f"^({_NAME}(,{_NAME})*)?$"},
     "kueue": {"type": "boolean"},
     "progress": {"type": "boolean"},
     "progress-reads": {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_READS},
     "metrics-secure": {"type": "boolean"},
     "metrics-cert-dir": {"type": "string"},
 }
+_AS_TEXT: dict[str, Raw] = {
+    "metrics-bind-address": {"pattern": ":[0-9]+$|^0$"},
+    "health-probe-bind-address": {"pattern": ":[0-9]+$|^0$"},
+    "elastic-server": {"pattern": ""},
+    "elastic-timeout": {"pattern": "^0*[1-9][0-9]*$"},
+    "host-port-range": {"pattern": "^[0-9]+-[0-9]+$"},
+    "host-port-share": {
+        "pattern": "^([01]|[01]?[.][0-9]+)?$",
+        "exclusiveMinimum": 0,
+        "maximum": 1,
+    },
+}
+"""The rules of texts in `extraArgs` and `env`, where the operator takes more than the chart's value
+can be."""
 _IN_A_POD: dict[str, Any] = {
     "leader-elect": True,
     "metrics-bind-address": METRICS_ADDRESS,
@@ -103,7 +118,7 @@ begins with its prefix."""
 _PATTERNS = {
     "string": "",
     "boolean": "(?i)^(true|1|yes|false|0|no)$",
-    "integer": "^[0-9]{1,10}$",
+    "integer": "^[0-9]+$",
     "number": "^[0-9]{1,10}([.][0-9]+)?$",
 }
 _BOUNDS = ("minimum", "exclusiveMinimum", "maximum")
@@ -121,7 +136,8 @@ def flag_defaults() -> dict[str, str]:
 
 def flag_rules() -> dict[str, Raw]:
     """For each flag, what its value must match as text, and its bounds if it is a number."""
-    return {name: _text_rule(schema) for name, schema in (_TYPES | _TYPES_ELSEWHERE).items()}
+    schemas = (_TYPES | _TYPES_ELSEWHERE).items()
+    return {name: _text_rule(schema) for name, schema in schemas} | _AS_TEXT
 
 
 def _text_rule(schema: Raw) -> Raw:

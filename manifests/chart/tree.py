@@ -44,6 +44,14 @@ def defaults(nodes: Sequence[Node]) -> Raw:
     }
 
 
+def sections(nodes: Sequence[Node], prefix: str = "") -> Iterator[str]:
+    """The path of each section, the outer ones first."""
+    for node in nodes:
+        if isinstance(node, Section):
+            yield f"{prefix}{node.name}"
+            yield from sections(node.values, f"{prefix}{node.name}.")
+
+
 def to_schema(nodes: Sequence[Node]) -> Raw:
     """The JSON schema: every value is optional, and unknown ones are refused."""
     properties = {

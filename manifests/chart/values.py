@@ -94,8 +94,9 @@ NAMES = (
             Value(
                 "imagePullSecrets",
                 [],
-                pod_schema("imagePullSecrets"),
-                "Secrets with the login to registries, before those of `image.pullSecrets`.",
+                listed({"anyOf": [TEXT, pod_schema("imagePullSecrets", "*")]}),
+                "Secrets with the login to registries, before those of `image.pullSecrets`: "
+                "`- name: ...`, or only names.",
             ),
         ),
         {"additionalProperties": True},

@@ -4,6 +4,7 @@ Beside them Grafana's types of a dashboard, where there are node, npm and its re
 `python -m tests.live.installers` gets what is missing, with progress.
 """
 
+import json
 import shutil
 import subprocess
 import sys
@@ -113,7 +114,7 @@ def run_helm(
     """`helm ...`; raises with what it said."""
     given = ("--values", "-") if values is not None else ()
     helm = HELM.binaries_folder() / "helm"
-    return _run([str(helm), *arguments, *given], yaml.safe_dump(values or {}), environment, check)
+    return _run([str(helm), *arguments, *given], json.dumps(values or {}), environment, check)
 
 
 def kustomize(folder: Path) -> list[Raw]:

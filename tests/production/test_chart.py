@@ -11,8 +11,11 @@ import yaml
 
 from api.crd import PROTECTION
 from api.objects import Raw
-from controller.options import parse_options
+from controller.options import build_parser, parse_options
 from manifests.__main__ import ROOT
+from manifests.chart.flags import flag_rules
+from manifests.chart.tree import sections
+from manifests.chart.values import VALUES
 from manifests.rbac import KUEUE_RULES, PROGRESS_RULES, policy_rules
 from tests.live.installers import (
     CHART,
@@ -310,14 +313,76 @@ def test_what_is_wrong_is_refused(told: str, values: Raw) -> None:
     assert done.stdout == ""
 
 
-def test_a_flow_schema_needs_a_server_that_serves_it() -> None:
-    flow = {"flowSchema": {"enabled": True}}
-    for version in ("v1.25.0", "v1.28.9-gke.100"):
-        command = ("template", RELEASE, str(CHART), f"--kube-version={version}")
-        done = run_helm(*command, values=flow, check=False)
-        assert "flowSchema: Kubernetes" in done.stderr
-        run_helm(*command)
-    assert template(flow, "--kube-version=v1.29.3-gke.1")
+PARSER = build_parser({})
+EDGES = """0 1 00 01 .25 0.25 00.5 1. 1.0 1.5 -1 +1 1e3 _1 256 257 0000000000008 100 100.5 999999
+    1000000 31536000 9999999999 9999999999.5 10000000000 2147483647 2147483648 true FALSE No on a
+    a,b a,_b _a_,b a, A_b npu a/b a/b,_c/d a/b/c a,b/c * / :8080 0.0.0.0:8080 [::]:8080 a_b/c:1
+    :000080 :70000 : 8080 30000-60999 030000-060999 1-2 5-4 etcd etcd:2379 auto debug DEBUG volcano
+    Never never mine.1 -mine $(OURS)"""
+"""Texts for flags; `_` is a space, and $(OURS) is what Kubernetes replaces."""
+
+
+def takes(flag: str, text: str) -> bool:
+    """Whether the operator's own parser takes this text for this flag, or what it stands for."""
+    try:
+        PARSER.parse_args([f"--{flag}={text}"])
+    except SystemExit:
+        return text == "$(OURS)"
+    return True
+
+
+def test_the_chart_refuses_no_argument_and_no_variable_that_the_operator_takes() -> None:
+    texts = ["", *(each.replace("_", " ") for each in EDGES.split())]
+    taken = [(flag, text) for flag in flag_rules() for text in texts if takes(flag, text)]
+    assert {flag for flag, _ in taken} == set(flag_rules())
+    arguments = [f"--{flag}={text}" for flag, text in taken]
+    names = [f"PADDLEJOB_{flag.upper().replace('-', '_')}" for flag, _ in taken]
+    variables = [{"name": n, "value": text} for n, (_, text) in zip(names, taken, strict=True)]
+    container = container_of(template({"extraArgs": arguments, "env": variables}))
+    assert container["args"][-len(taken) :] == arguments
+    assert container["env"][-len(taken) :] == variables
+
+
+@pytest.mark.parametrize("words", ["--leader-elect=false", "--leader-elect=No"])
+def test_an_election_that_an_argument_turns_off_is_off(words: str) -> None:
+    made = template({"extraArgs": [words], "flowSchema": {"enabled": True}})
+    assert only(made, "Deployment")["spec"]["strategy"]["type"] == "Recreate"
+    kinds = {(o["kind"], o["metadata"]["name"].removeprefix(MANAGER)) for o in made}
+    assert not {("Role", "-leader-election"), ("FlowSchema", "-paddle-system-lease")} & kinds
+
+
+def test_without_a_cluster_a_flow_schema_is_made_whatever_the_version() -> None:
+    """It is the one that Helm was built with."""
+    made = template({"flowSchema": {"enabled": True}}, "--kube-version=v1.25.0")
+    assert only(made, "FlowSchema")
+
+
+@pytest.mark.parametrize("path", [*sections(VALUES)])
+def test_values_of_an_older_chart_are_refused_in_a_sentence(tmp_path: Path, path: str) -> None:
+    """As `helm upgrade --reuse-values` takes them in place of the chart's own."""
+    chart = tmp_path / CHART.name
+    shutil.copytree(CHART, chart)
+    old = yaml.safe_load((CHART / "values.yaml").read_text())
+    *above, name = path.split(".")
+    at = old
+    for each in above:
+        at = at[each]
+    del at[name]
+    (chart / "values.yaml").write_text(yaml.safe_dump(old))
+    done = run_helm("template", RELEASE, str(chart), check=False)
+    assert f"values: {path} is missing" in done.stderr
+    assert "--reset-then-reuse-values" in done.stderr
+
+
+def test_an_upgrade_starts_no_etcd_anew() -> None:
+    """It is empty then, and all elastic jobs of its namespace start again."""
+    plain_etcd = {"elasticEtcd": {"namespaces": ["team-a"]}}
+    first, second = (
+        only(template(plain_etcd | more), "StatefulSet")["spec"]
+        for more in ({}, {"commonLabels": {"release": "2"}})
+    )
+    assert first["updateStrategy"]["type"] == "OnDelete"
+    assert first == second
 
 
 @pytest.mark.parametrize("given", ["50%", 1, 2])
@@ -333,11 +398,9 @@ def test_the_release_of_a_platform_has_its_names_places_and_secrets() -> None:
     pod = only(made, "Deployment")["spec"]["template"]
     assert only(made, "Deployment")["metadata"]["name"] == "paddlejob-fleet"
     assert pod["metadata"]["labels"]["app.kubernetes.io/name"] == "paddlejob-operator"
-    assert pod["spec"]["imagePullSecrets"] == [{"name": "registry"}]
-    assert etcd["spec"]["template"]["spec"]["imagePullSecrets"] == [
-        {"name": "registry"},
-        {"name": "etcd"},
-    ]
+    secrets = [{"name": "registry"}, {"name": "mirror"}]
+    assert pod["spec"]["imagePullSecrets"] == secrets
+    assert etcd["spec"]["template"]["spec"]["imagePullSecrets"] == [*secrets, {"name": "etcd"}]
     (container,) = etcd["spec"]["template"]["spec"]["containers"]
     assert container["image"] == "r.example.com/quay.io/coreos/etcd:v3.6.8"
     assert etcd["metadata"]["labels"].items() >= {"owner": "platform", "team": "platform"}.items()

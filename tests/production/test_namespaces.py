@@ -1,6 +1,9 @@
 """An operator of two namespaces, installed by Helm: it runs their jobs, and may do nothing else."""
 
+import re
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -131,6 +134,62 @@ def test_what_the_cluster_shows_of_another_release_is_refused(cluster: Cluster) 
     one = second.run(*try_out, values=scope, check=False)
     assert one.returncode
     assert 'Role "paddle-controller-manager" in namespace "team-b" exists' in one.stderr
+
+
+def test_an_upgrade_of_a_list_needs_no_right_to_list_bindings(cluster: Cluster) -> None:
+    verbs = ["get", "create", "update", "patch", "delete"]
+    rules = [
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": verbs},
+        {"apiGroups": [""], "resources": ["secrets"], "verbs": ["list"]},
+    ]
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+    role |= {"metadata": {"name": "installer"}, "rules": rules}
+    cluster.client.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", role)
+    bind = ("create", "clusterrolebinding", "installer", "--clusterrole=installer")
+    cluster.kubectl(*bind, "--user=installer")
+    Helm(cluster).run(*UPGRADE, "--kube-as-user=installer", "--dry-run=server", values=SCOPE)
+
+
+def test_a_flow_schema_needs_a_server_that_serves_it(cluster: Cluster) -> None:
+    flow = {"flowSchema": {"enabled": True}} | SCOPE
+    for version in ("v1.25.0", "v1.28.9-gke.100", "v1.29.3-gke.1"):
+        asked = ("template", RELEASE, str(CHART), "--dry-run=server", f"--kube-version={version}")
+        done = Helm(cluster).run(*asked, values=flow, check=False)
+        assert ("flowSchema: Kubernetes" in done.stderr) == (version < "v1.29")
+
+
+def test_only_its_administrator_starts_an_etcd_anew(cluster: Cluster, tmp_path: Path) -> None:
+    """Not even the upgrade from a chart of another update strategy."""
+    old = tmp_path / CHART.name
+    shutil.copytree(CHART, old)
+    template = old / "templates" / "elastic-etcd.yaml"
+    template.write_text(re.sub("  updateStrategy:\n(   .*\n)+", "", template.read_text()))
+    helm, lab = Helm(cluster), Lab(cluster, "team-a")
+    etcd: Raw = {"namespaces": ["team-a"]}
+    helm.run("upgrade", RELEASE, str(old), values=SCOPE | {"elasticEtcd": etcd})
+    lab.wait(lambda: pods_of_etcd(lab), "etcd has a pod")
+    before = pods_of_etcd(lab)
+    etcd["podLabels"] = {"renewed": "yes"}
+    helm.run(*UPGRADE, values=SCOPE | {"elasticEtcd": etcd})
+    (found,) = lab.items("/apis/apps/v1", "statefulsets")
+    seen = {"observedGeneration": found["metadata"]["generation"]}
+    lab.wait(
+        lambda: lab.items("/apis/apps/v1", "statefulsets")[0]["status"].items() >= seen.items(),
+        "the upgrade is seen",
+    )
+    assert pods_of_etcd(lab) == before
+    cluster.kubectl("-n", "team-a", "delete", "pod", "paddle-elastic-etcd-0")
+    lab.wait(lambda: [each[1:] for each in pods_of_etcd(lab)] == [("yes", None)], "it is renewed")
+
+
+def pods_of_etcd(lab: Lab) -> list[tuple[str, str | None, str | None]]:
+    """UID, the label `renewed`, and since when it goes."""
+    found = [each["metadata"] for each in lab.items("/api/v1", "pods")]
+    return [
+        (each["uid"], each["labels"].get("renewed"), each.get("deletionTimestamp"))
+        for each in found
+        if each["name"] == "paddle-elastic-etcd-0"
+    ]
 
 
 def test_a_namespace_that_goes_holds_up_no_other_and_can_come_back(cluster: Cluster) -> None:

@@ -3,10 +3,20 @@ Checks that the schema cannot express. Some read objects of the cluster; in `hel
 cluster, these find nothing.
 */}}
 {{- define "paddlejob-operator.check" -}}
-{{- if and (gt (int .Values.replicas) 1) (not .Values.operator.leaderElect) }}
+{{- range $path := splitList " " (include "paddlejob-operator.sections" .) }}
+{{- $at := $.Values }}
+{{- range splitList "." $path }}
+{{- $at = get $at . }}
+{{- if not (kindIs "map" $at) }}
+{{- fail (printf "values: %s is missing, as in the values of an older chart: upgrade with --reset-then-reuse-values instead of --reuse-values" $path) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $elects := include "paddlejob-operator.elects" . }}
+{{- if and (gt (int .Values.replicas) 1) (not $elects) }}
 {{- fail "replicas: more than one needs operator.leaderElect, or all pods would write" }}
 {{- end }}
-{{- if and (not .Values.operator.leaderElect) (eq (toString (get .Values.strategy "type")) "RollingUpdate") }}
+{{- if and (not $elects) (eq (toString (get .Values.strategy "type")) "RollingUpdate") }}
 {{- fail "strategy: without operator.leaderElect it must be Recreate, or two pods would write" }}
 {{- end }}
 {{- $metrics := include "paddlejob-operator.port" .Values.operator.metricsBindAddress }}
@@ -33,7 +43,8 @@ cluster, these find nothing.
 {{- include "paddlejob-operator.checkFlag" (list "env" .name (trimPrefix "PADDLEJOB_" .name | lower | replace "_" "-") (toString .value)) }}
 {{- end }}
 {{- end }}
-{{- if and .Values.flowSchema.enabled (semverCompare "<1.29.0-0" .Capabilities.KubeVersion.Version) }}
+{{- /* Without a cluster the version is the one that Helm was built with. */}}
+{{- if and .Values.flowSchema.enabled (semverCompare "<1.29.0-0" .Capabilities.KubeVersion.Version) (lookup "v1" "Namespace" "" "default") }}
 {{- fail (printf "flowSchema: Kubernetes %s does not serve it: flowcontrol.apiserver.k8s.io/v1 came with 1.29" .Capabilities.KubeVersion.Version) }}
 {{- end }}
 {{- include "paddlejob-operator.checkBudget" . }}
@@ -92,8 +103,8 @@ cluster, these find nothing.
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
 {{- fail (printf "fullnameOverride: empty, and a Service cannot be named after the release: %s" $name) }}
 {{- end }}
-{{- /* Skipped if the release makes no ClusterRole: its installer is perhaps not allowed to read such bindings. */}}
-{{- if or (eq .Values.scope.kind "All") .Values.userRoles.aggregate }}
+{{- /* Only an installer for all namespaces needs the right to list bindings; one that makes no ClusterRole, none to read them. */}}
+{{- if eq .Values.scope.kind "All" }}
 {{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" "").items }}
 {{- if and (eq (get (.metadata.labels | default dict) "app.kubernetes.io/name") "paddlejob-operator") (not (include "paddlejob-operator.isOurs" (list $ .))) }}
 {{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" .roleRef.name | default dict).rules }}
@@ -102,6 +113,11 @@ cluster, these find nothing.
 {{- end }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- else if .Values.userRoles.aggregate }}
+{{- $everywhere := lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" $name }}
+{{- if and $everywhere (not (include "paddlejob-operator.isOurs" (list . $everywhere))) }}
+{{- fail (printf "scope: the ClusterRoleBinding %s gives another operator the jobs of all namespaces" $name) }}
 {{- end }}
 {{- end }}
 {{- if eq .Values.scope.kind "All" }}
@@ -118,16 +134,17 @@ A flag of the operator that is set beside `operator`. Arguments: the value that 
 */}}
 {{- define "paddlejob-operator.checkFlag" -}}
 {{- $where := index . 0 }}{{ $words := index . 1 }}{{ $flag := index . 2 }}{{ $text := index . 3 }}
-{{- with get (include "paddlejob-operator.flagRules" $ | fromYaml) $flag }}
+{{- $rule := get (include "paddlejob-operator.flagRules" $ | fromYaml) $flag }}
+{{- /* What a variable of the container brings is not known here. */}}
+{{- if and $rule (not (contains "$(" $text)) }}
+{{- with $rule }}
 {{- $number := float64 $text }}
 {{- if not (regexMatch .pattern $text) }}
 {{- fail (printf "%s: %s: the operator does not take %q for --%s" $where $words $text $flag) }}
 {{- end }}
-{{- if or (and (hasKey . "minimum") (lt $number (float64 .minimum))) (and (hasKey . "exclusiveMinimum") (le $number (float64 .exclusiveMinimum))) (and (hasKey . "maximum") (gt $number (float64 .maximum))) }}
-{{- fail (printf "%s: %s: --%s is from %v to %v" $where $words $flag (get . "minimum" | default .exclusiveMinimum) .maximum) }}
+{{- if and $text (or (and (hasKey . "minimum") (lt $number (float64 .minimum))) (and (hasKey . "exclusiveMinimum") (le $number (float64 .exclusiveMinimum))) (and (hasKey . "maximum") (gt $number (float64 .maximum)))) }}
+{{- fail (printf "%s: %s: --%s is %s %s and at most %s" $where $words $flag (ternary "at least" "more than" (hasKey . "minimum")) (toJson (default 0 (default .exclusiveMinimum .minimum))) (toJson .maximum)) }}
 {{- end }}
-{{- if and (eq $flag "leader-elect") (not (regexMatch "(?i)^(true|1|yes)$" $text)) }}
-{{- fail (printf "%s: %s: set operator.leaderElect instead, or pods would write at once" $where $words) }}
 {{- end }}
 {{- end }}
 {{- end }}

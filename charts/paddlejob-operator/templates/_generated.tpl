@@ -250,11 +250,13 @@ kustomize.toolkit.fluxcd.io/prune: disabled
 {{- define "paddlejob-operator.etcdTag" -}}
 v3.6.8{{- end }}
 
+{{- define "paddlejob-operator.sections" -}}
+global image scope operator serviceAccount podDisruptionBudget rbac userRoles crds metrics metrics.tokenSecret metrics.service metrics.serviceMonitor metrics.podMonitor metrics.prometheusRule metrics.dashboard flowSchema networkPolicy kueue progress elasticEtcd elasticEtcd.image{{- end }}
+
 {{- define "paddlejob-operator.flagRules" -}}
 accelerators:
-  pattern: ^([^/,]+/[^/,]+(,[^/,]+/[^/,]+)*)?$
+  pattern: ^([^,]*/[^,]*(,[^,]*/[^,]*)*)?$
 config-error-after:
-  maximum: 999999
   minimum: 0
   pattern: ^[0-9]{1,10}([.][0-9]+)?$
 default-clean-pod-policy:
@@ -262,31 +264,26 @@ default-clean-pod-policy:
 default-ttl-seconds-after-finished:
   maximum: 2147483647
   minimum: 0
-  pattern: ^$|^[0-9]{1,10}$
+  pattern: ^$|^[0-9]+$
 elastic-server:
-  pattern: ^([^\s/]+:[0-9]{1,5})?$
+  pattern: ''
 elastic-timeout:
-  maximum: 999999
-  minimum: 1
-  pattern: ^[0-9]{1,10}$
+  pattern: ^0*[1-9][0-9]*$
 force-delete-after:
-  maximum: 999999
   minimum: 0
   pattern: ^[0-9]{1,10}([.][0-9]+)?$
 give-back-after:
-  maximum: 999999
   minimum: 0
   pattern: ^[0-9]{1,10}([.][0-9]+)?$
 health-probe-bind-address:
-  pattern: ^0$|^(0|[^\s/]*:[0-9]{1,5})$
+  pattern: :[0-9]+$|^0$
 host-port-range:
-  pattern: ^[0-9]{1,5}-[0-9]{1,5}$
+  pattern: ^[0-9]+-[0-9]+$
 host-port-share:
   exclusiveMinimum: 0
   maximum: 1
-  pattern: ^$|^[0-9]{1,10}([.][0-9]+)?$
+  pattern: ^([01]|[01]?[.][0-9]+)?$
 image-error-after:
-  maximum: 999999
   minimum: 0
   pattern: ^[0-9]{1,10}([.][0-9]+)?$
 kubeconfig:
@@ -304,7 +301,7 @@ log-format:
 log-level:
   pattern: ^debug$|^info$|^warning$|^error$
 metrics-bind-address:
-  pattern: ^0$|^(0|[^\s/]*:[0-9]{1,5})$
+  pattern: :[0-9]+$|^0$
 metrics-by-namespace:
   pattern: (?i)^(true|1|yes|false|0|no)$
 metrics-cert-dir:
@@ -312,7 +309,7 @@ metrics-cert-dir:
 metrics-secure:
   pattern: (?i)^(true|1|yes|false|0|no)$
 namespace:
-  pattern: ^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(,[a-z0-9][-a-z0-9]*)*$|^$
+  pattern: ^(\s*[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\s*(,\s*[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\s*)*)?$
 progress:
   pattern: (?i)^(true|1|yes|false|0|no)$
 progress-reads:
@@ -324,5 +321,5 @@ scheduling:
 workers:
   maximum: 256
   minimum: 1
-  pattern: ^[0-9]{1,10}$
+  pattern: ^[0-9]+$
 {{- end }}

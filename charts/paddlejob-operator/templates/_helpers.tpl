@@ -80,17 +80,30 @@ annotations:
 {{- define "paddlejob-operator.pullSecrets" -}}
 {{- with concat ((index . 0).Values.global.imagePullSecrets | default list) (index . 1) }}
 imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
+  {{- range . }}
+  - {{ ternary (dict "name" .) . (kindIs "string" .) | toJson }}
+  {{- end }}
 {{- end }}
 {{- end }}
 
 {{/* A value as text: numbers come to templates as floats, and large ones would get an exponent. */}}
 {{- define "paddlejob-operator.text" -}}
-{{- if and (kindIs "float64" .) (eq . (floor .)) -}}
-{{- int64 . -}}
+{{- if kindIs "float64" . -}}
+{{- toJson . -}}
 {{- else -}}
 {{- toString . -}}
 {{- end -}}
+{{- end }}
+
+{{/* Whether the operator writes only while it holds a Lease: the last argument decides. */}}
+{{- define "paddlejob-operator.elects" -}}
+{{- $elects := .Values.operator.leaderElect }}
+{{- range .Values.extraArgs }}
+{{- if regexMatch "^--leader-elect(=|$)" . }}
+{{- $elects = not (regexMatch "(?i)=(false|0|no)$" .) }}
+{{- end }}
+{{- end }}
+{{- if $elects }}yes{{ end -}}
 {{- end }}
 
 {{/* The port of an address such as $(POD_IP):8080; empty where it is 0, which turns the server off. */}}
@@ -303,7 +316,7 @@ volumeMounts:
 {{- end }}
 
 {{- define "paddlejob-operator.etcdPodLabels" -}}
-{{- with merge dict .Values.elasticEtcd.podLabels .Values.elasticEtcd.labels .Values.commonLabels }}{{ toYaml . }}{{ end }}
+{{- with merge dict .Values.elasticEtcd.podLabels .Values.elasticEtcd.labels }}{{ toYaml . }}{{ end }}
 {{- end }}
 
 {{- define "paddlejob-operator.etcdImage" -}}
