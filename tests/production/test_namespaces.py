@@ -142,7 +142,7 @@ def test_an_upgrade_of_a_list_needs_no_right_to_list_bindings(cluster: Cluster) 
         {"apiGroups": ["*"], "resources": ["*"], "verbs": verbs},
         {"apiGroups": [""], "resources": ["secrets"], "verbs": ["list"]},
     ]
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+    role: Raw = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
     role |= {"metadata": {"name": "installer"}, "rules": rules}
     cluster.client.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", role)
     bind = ("create", "clusterrolebinding", "installer", "--clusterrole=installer")
