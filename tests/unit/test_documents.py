@@ -84,7 +84,7 @@ def test_a_page_can_be_read_at_one_sitting():
 
 
 REFERENCE = ("reference.md", "reference.zh.md")
-MAX_LINES = 330
+MAX_LINES = 300
 """A page should have 300; a little more is no reason to stop a change."""
 PAGES = sorted(path.name.removesuffix(".zh.md") for path in (ROOT / "docs").glob("*.zh.md"))
 
