@@ -14,6 +14,7 @@ DIFFERENCES = {
     "test_how_a_container_ended_is_told[segmentation fault]": FIRST,
     "test_an_image_that_appears_is_pulled": OWN,
     "test_an_image_brings_its_program": OWN,
+    "test_an_image_with_paddlepaddle_3_has_it_and_an_event_says_what_stands_for_it": OWN,
     "test_pip_in_a_pod_changes_nothing_that_other_pods_use": "containers share an environment",
     "test_sigkill_comes_after_the_grace_period[of a second deletion]": KEEPS,
     "test_no_container_outlives_the_node": "a kubelet's containers do: containerd has them",
