@@ -86,6 +86,8 @@ class Invariants:
                 self._check_change(change, change.obj)
             self._check_quota(change)
         self._check_foreign()
+        # A delete of what was gone has changed nothing: the next change is somebody else's.
+        self._deleted = {at: seen for at, seen in self._deleted.items() if at <= self.world.version}
 
     def _check_life(self, change: Change) -> None:
         """The operator deletes no healthy pod of the attempt that its job is in.
