@@ -6,20 +6,20 @@ renewed since the last time is another leader, of the same jobs or of some of th
 are other machines', and are only compared with each other. One thread calls `run`.
 """
 
-import random
 import threading
 from dataclasses import dataclass, field
 
 from api.constants import OPERATOR_LABELS
-from api.objects import Raw, format_time, name_of, namespace_of, uid_of
+from api.objects import Raw, name_of, namespace_of, uid_of
 from controller.client.api import ApiClient
 from controller.client.resources import EVENT, LEASE
 from controller.leader import Candidate
 from controller.logs import Log
-from controller.work.events import COMPONENT
+from controller.work.events import build_event
 from kube.clock import Clock
 from kube.errors import ApiError
 from metrics import Metrics
+from reconcile.model.plan import EmitEvent
 
 PERIOD_SECONDS = 60.0
 REASON = "AnotherOperatorLeads"
@@ -84,19 +84,7 @@ class Rivals:
         return (namespace_of(lease), name_of(lease)) == (self.me.namespace, self.me.name)
 
     def _emit(self, own: Raw, message: str) -> None:
-        at, name = format_time(self.clock.now()), f"{name_of(own)}.{random.getrandbits(48):012x}"
-        about = {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "name": name_of(own)}
-        event: Raw = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"name": name, "namespace": self.me.namespace},
-            "involvedObject": {**about, "namespace": self.me.namespace, "uid": uid_of(own)},
-            "type": "Warning",
-            "reason": REASON,
-            "message": message,
-            "source": {"component": COMPONENT},
-            "firstTimestamp": at,
-            "lastTimestamp": at,
-            "count": 1,
-        }
-        self.client.create(EVENT.path(self.me.namespace), event)
+        place = {"namespace": self.me.namespace, "name": name_of(own), "uid": uid_of(own)}
+        event = EmitEvent("Warning", REASON, message)
+        body = build_event(LEASE, place, event, self.clock.now())
+        self.client.create(EVENT.path(self.me.namespace), body)

@@ -12,12 +12,12 @@ from paddlejob.build import Program, build_training, check, files_of, pack
 from paddlejob.connection import Connection
 from paddlejob.errors import NotSendable, PaddleJobError, translating
 from paddlejob.job import Job
-from pdj.act.submit import replace_job, submit
+from pdj.act.submit import replace_job, signed, submit
 from pdj.code.bundle import Bundle
 from pdj.documents.job import job_of
 from pdj.documents.reader import read_documents
 from pdj.facts.choice import Choice
-from pdj.gather.jobs import Handle, get_job, list_rows
+from pdj.gather.jobs import Handle, get_job, list_rows, user_name
 
 
 class Client(Connection):
@@ -108,7 +108,7 @@ class Client(Connection):
     def _create(self, raw: Raw, bundle: Bundle | None, replace: bool) -> Job:
         with translating():
             namespace = raw["metadata"].get("namespace") or self.namespace
-            raw["metadata"] = {**raw["metadata"], "namespace": namespace}
+            raw = signed(raw, namespace, user_name(self.api))
             config_map, raw = bundle.wrap(raw) if bundle else (None, raw)
             handle = Handle(self.api, namespace, raw["metadata"].get("name"), Clock())
             instead = partial(replace_job, handle) if replace else None

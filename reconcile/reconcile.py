@@ -137,7 +137,9 @@ def _decide(observed: Observed, now: datetime, settings: Settings) -> Plan:
     asked, move = ask(view)
     if move is not None:
         wait = seconds_to_end_read(view) if move.status.phase == Phase.COMPLETED else 0.0
-        return Plan(requeue_after=wait, reads_end=True) if wait else _move(view, asked, move)
+        if wait:  # who has ended is written: a pod that goes meanwhile is not to train again
+            return replace(_report(view, Plan()), requeue_after=wait, reads_end=True)
+        return _move(view, asked, move)
     standing = asked.observed.refusals
     moot = frozenset(each.child for each in observed.refusals if each not in standing)
     return replace(_TENDED[_state(asked)](asked), moot=moot)

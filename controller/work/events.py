@@ -21,7 +21,7 @@ from cachetools import TTLCache
 from api.objects import Raw, format_time, name_of, namespace_of, uid_of
 from controller.client.api import ApiClient
 from controller.client.errors import NotLeader
-from controller.client.resources import EVENT, PADDLE_JOB
+from controller.client.resources import EVENT, PADDLE_JOB, Resource
 from controller.logs import Log
 from controller.workqueue.rate_limiter import TokenBucket
 from controller.workqueue.turns import Turns
@@ -182,10 +182,10 @@ class EventRecorder:
     def _send(self, note: _Note) -> None:
         sent = self._sent.get(note)
         if sent is None or not self._raise_count(note, *sent):
-            # As client-go names Events: the object's name, then a unique part.
-            name = f"{note.job}.{note.at.timestamp():.0f}{random.getrandbits(32):08x}"
-            self._client.create(EVENT.path(note.namespace), _build_event(note, name))
-            self._sent[note] = (name, 1)
+            job = {"namespace": note.namespace, "name": note.job, "uid": note.uid}
+            body = build_event(PADDLE_JOB, job, note.event, note.at)
+            self._client.create(EVENT.path(note.namespace), body)
+            self._sent[note] = (name_of(body), 1)
 
     def _raise_count(self, note: _Note, name: str, count: int) -> bool:
         """Raise the count of an Event; returns whether it still exists."""
@@ -198,22 +198,23 @@ class EventRecorder:
         return True
 
 
-def _build_event(note: _Note, name: str) -> Raw:
-    at = format_time(note.at)
+def build_event(resource: Resource, place: dict[str, str], event: EmitEvent, now: datetime) -> Raw:
+    """A new Event about the object of this namespace, name and UID.
+
+    It is named as client-go names Events: the object's name, then a unique part.
+    """
+    name, at = (
+        f"{place['name']}.{now.timestamp():.0f}{random.getrandbits(32):08x}",
+        format_time(now),
+    )
     return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": name, "namespace": note.namespace},
-        "involvedObject": {
-            "apiVersion": PADDLE_JOB.api_version,
-            "kind": PADDLE_JOB.kind,
-            "namespace": note.namespace,
-            "name": note.job,
-            "uid": note.uid,
-        },
-        "type": note.event.type,
-        "reason": str(note.event.reason),
-        "message": note.event.message[:MESSAGE_CHARACTERS],
+        "metadata": {"name": name, "namespace": place["namespace"]},
+        "involvedObject": {"apiVersion": resource.api_version, "kind": resource.kind, **place},
+        "type": event.type,
+        "reason": str(event.reason),
+        "message": event.message[:MESSAGE_CHARACTERS],
         "source": {"component": COMPONENT},
         "reportingComponent": COMPONENT,
         "firstTimestamp": at,

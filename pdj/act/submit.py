@@ -35,12 +35,11 @@ def submit(
     say: Say = lambda _text: None,
 ) -> tuple[Raw, str]:
     """Create a job, after the ConfigMap with its code; returns the job as the cluster has it, and
-    what was done. An annotation notes the user.
+    what was done.
 
     If the name is taken, `replace` gets the job that has it and the new one. Without `replace`, and
     in a trial, which only checks the objects, raises Problem from AlreadyExists.
     """
-    job = _noted(job, user_name(client))
     with sent(client, config_map, say, is_trial) if config_map else nullcontext():
         try:
             made = create(client, job, TRIAL if is_trial else STRICT)
@@ -56,14 +55,14 @@ def submit(
         return made, "would be created" if is_trial else "created"
 
 
-def _noted(job: Raw, user: str) -> Raw:
-    """The job with a note of the user who submits it; without one if that is unknown."""
-    notes = job["metadata"].get("annotations") or {}
-    if not isinstance(notes, dict):  # the API server refuses it in its own words
-        return job
-    notes = {k: v for k, v in notes.items() if k != ANNOTATION_SUBMITTED_BY}
-    notes |= {ANNOTATION_SUBMITTED_BY: user} if user else {}
-    return {**job, "metadata": {**job["metadata"], "annotations": notes}}
+def signed(job: Raw, namespace: str, user: str) -> Raw:
+    """The job in a namespace, with a note of the user who submits it; without one if unknown."""
+    metadata = {**job["metadata"], "namespace": namespace}
+    notes = metadata.get("annotations") or {}
+    if isinstance(notes, dict):  # else the API server refuses it in its own words
+        notes = {k: v for k, v in notes.items() if k != ANNOTATION_SUBMITTED_BY}
+        metadata["annotations"] = notes | ({ANNOTATION_SUBMITTED_BY: user} if user else {})
+    return {**job, "metadata": metadata}
 
 
 def create(client: Client, job: Raw, query: Query = STRICT) -> Raw:
@@ -105,7 +104,7 @@ def replace_job(
     """
     if job is None:
         again = {k: v for k, v in bare(old).items() if k != "status"}
-        job = _noted(again, user_name(handle.client))
+        job = signed(again, handle.namespace, user_name(handle.client))
     client, name, path = handle.client, handle.name, jobs_path(handle.namespace)
     trial = {**job["metadata"], "name": None, "generateName": name[:TRIAL_NAME]}
     client.create(path, {**job, "metadata": trial}, TRIAL)

@@ -4,7 +4,7 @@ import argparse
 from functools import partial
 
 from api.objects import Raw, name_of, namespace_of
-from pdj.act.submit import submit
+from pdj.act.submit import signed, submit
 from pdj.code.bundle import Bundle
 from pdj.commands.code import add_code, read_bundle
 from pdj.commands.complaints import for_each
@@ -16,6 +16,7 @@ from pdj.documents.changes import set_field
 from pdj.documents.job import job_of
 from pdj.documents.reader import read_documents
 from pdj.errors import OK, Usage
+from pdj.gather.jobs import user_name
 from pdj.session import Session
 from pdj.text.terminal import plain
 
@@ -65,8 +66,8 @@ def create_jobs(session: Session, jobs: list[Raw], bundle: Bundle | None = None)
     options = session.options
     is_preview, is_trial = (options.dry_run == each for each in ("client", "server"))
     if not is_preview:
-        _ = session.client  # raises once for all jobs if there is no cluster
-        jobs = [_placed(session, job) for job in jobs]
+        user = user_name(session.client)  # raises once for all jobs if there is no cluster
+        jobs = [signed(job, _namespace(session, job), user) for job in jobs]
     parts = [bundle.wrap(job) if bundle else (None, job) for job in jobs]
     instead = partial(replace, session) if options.replace else None
     made: list[Raw] = []
@@ -93,7 +94,6 @@ def create_jobs(session: Session, jobs: list[Raw], bundle: Bundle | None = None)
     return max([worst, *(await_end(session, handle) for handle in handles)])
 
 
-def _placed(session: Session, job: Raw) -> Raw:
-    """The job in the namespace of the command, or else in its own."""
-    namespace = session.options.namespace or job["metadata"].get("namespace") or session.namespace
-    return {**job, "metadata": {**job["metadata"], "namespace": namespace}}
+def _namespace(session: Session, job: Raw) -> str:
+    """That of the command, or else the job's own."""
+    return session.options.namespace or job["metadata"].get("namespace") or session.namespace

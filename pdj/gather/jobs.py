@@ -78,7 +78,8 @@ def check_served(client: Client, error: ApiError | None = None) -> None:
 
 def look(client: Client, namespace: str, name: str) -> JobPicture:
     """The job with its pods. Raises Problem if there is no such job."""
-    return with_pods(client, get_job(client, namespace, name))
+    raw = get_job(client, namespace, name)
+    return with_pods(client, raw)
 
 
 def with_pods(client: Client, job: Raw) -> JobPicture:

@@ -28,7 +28,7 @@ from kube.errors import ApiError
 from pdj.access.login import Login
 from pdj.act import change
 from pdj.act.follow import read_log
-from pdj.act.submit import submit
+from pdj.act.submit import signed, submit
 from pdj.documents.advice import find_advice
 from pdj.documents.checks import find_errors, is_job
 from pdj.documents.job import job_of
@@ -38,7 +38,7 @@ from pdj.errors import Problem, Usage
 from pdj.facts.choice import Choice, Sort
 from pdj.facts.facts import Facts
 from pdj.gather.facts import gather
-from pdj.gather.jobs import Handle, get_job, list_jobs, look
+from pdj.gather.jobs import Handle, get_job, list_jobs, look, user_name
 from pdj.gather.logs import Wish
 from pdj.gather.progress import TrainingReader
 from pdj.judge.judge import judge
@@ -224,9 +224,8 @@ class Tools:
         jobs = [job_of(document) for document in parse_documents(manifest, "manifest")]
         if len(jobs) != 1:
             raise Usage(f"the manifest has {len(jobs)} jobs: submit one at a time")
-        metadata = jobs[0]["metadata"]
-        at = self._handle("", namespace or metadata.get("namespace") or "")
-        job = {**jobs[0], "metadata": {**metadata, "namespace": at.namespace}}
+        at = self._handle("", namespace or jobs[0]["metadata"].get("namespace") or "")
+        job = signed(jobs[0], at.namespace, user_name(at.client))
         from_thread.check_cancelled()  # the caller was told that nothing is done any more
         return _done(*submit(at.client, None, job))
 

@@ -18,7 +18,7 @@ from reconcile.model.plan import Refusal
 MAX_CAUSE_CHARACTERS = 360
 MAX_NEXT_CHARACTERS = 240
 """Enough for a command with a name of 63 characters and a UID: a command must not be cut."""
-_LAST_PARENTHESES = re.compile(r"(.*\S) ?\([^()]*\)", re.DOTALL)
+_LAST_PARENTHESES = re.compile(r"\A(.*\S) ?\([^()]*\)", re.DOTALL)
 CONFIG_FLAG = "--config-error-after"
 IMAGE_FLAG = "--image-error-after"
 GIVE_BACK_FLAG = "--give-back-after"

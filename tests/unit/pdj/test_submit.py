@@ -7,7 +7,7 @@ import pytest
 from api.constants import ANNOTATION_SUBMITTED_BY
 from api.objects import Raw
 from kube.errors import Forbidden, NotFound, Transient
-from pdj.act.submit import submit
+from pdj.act.submit import signed, submit
 from pdj.gather.jobs import SELF_REVIEWS, user_name
 from tests.unit.pdj.cluster import JOBS, Cluster, placed
 
@@ -21,7 +21,7 @@ def notes(answer: Any, **metadata: Any) -> Raw:
     cluster.objects[SELF_REVIEWS] = answer
     job = placed(**metadata)
     given = dict(job["metadata"])
-    submit(cluster, None, job)
+    submit(cluster, None, signed(job, "default", user_name(cluster)))
     assert job["metadata"] == given, "the caller's job stays as it is"
     return dict(cluster.objects[f"{JOBS}/mine"]["metadata"]["annotations"])
 
