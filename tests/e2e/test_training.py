@@ -4,14 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.images import CHECKOUT, EXAMPLES, EXAMPLES_3, Image
+from tests.e2e.images import EXAMPLES, EXAMPLES_3, Image
 from tests.e2e.jobs import example
-from tests.live import patience
 from tests.live.lab import Lab, Raw
 
 pytestmark = [pytest.mark.training]
 
-ETCD = CHECKOUT / "manifests" / "elastic" / "etcd.yaml"
 ELASTIC = {"SAMPLES": "1536", "EPOCHS": "2", "CHECKPOINT_EVERY": "4"}
 
 
@@ -46,9 +44,7 @@ def test_heter(lab: Lab) -> None:
 @pytest.mark.parametrize("image", VERSIONS)
 def test_elastic(lab: Lab, tmp_path: Path, image: Image) -> None:
     """Their etcd comes from the manifests, in an image built like the others."""
-    lab.kubectl("apply", "-f", str(ETCD))
-    rollout = ("rollout", "status", "statefulset/paddle-elastic-etcd", patience.IN_KUBECTL)
-    lab.kubectl(*rollout, timeout_seconds=patience.SECONDS)
+    lab.start_etcd()
     job = example("resnet_elastic.yaml", image, **ELASTIC)
     volume = {"name": "volume", "hostPath": {"path": str(tmp_path)}}
     job["spec"]["worker"]["template"]["spec"]["volumes"][0] = volume

@@ -26,7 +26,6 @@ pytestmark = [pytest.mark.training]
 
 Raw = dict[str, Any]
 JOB = "resnet-elastic"
-ETCD = EXAMPLES.parent / "manifests" / "elastic" / "etcd.yaml"
 EPOCHS = 7
 PACED = """
 import os, sys, time
@@ -60,9 +59,7 @@ SETTINGS = {
 @pytest.fixture(scope="module")
 def lab(module_lab: Lab) -> Lab:
     """A namespace with the examples' volume, and the etcd of its elastic jobs."""
-    module_lab.kubectl("apply", "-f", str(ETCD))
-    rollout = ("rollout", "status", "statefulset/paddle-elastic-etcd", patience.IN_KUBECTL)
-    module_lab.kubectl(*rollout, timeout_seconds=patience.SECONDS)
+    module_lab.start_etcd()
     return module_lab
 
 

@@ -5,6 +5,7 @@ Waits are conditions with deadlines; what they look at comes straight from the A
 
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ Raw = dict[str, Any]
 CORE = "/api/v1"
 PADDLE_JOBS = "/apis/batch.paddlepaddle.org/v1"
 ENDED = ("Completed", "Failed")
+ETCD = Path(__file__).parents[2] / "manifests" / "elastic" / "etcd.yaml"
 POLL_SECONDS, MAX_POLL_SECONDS, MAX_REST_SECONDS = 0.1, 0.25, 1.0
 
 
@@ -47,6 +49,15 @@ class Lab:
         for job in objects:
             path = f"/apis/{job['apiVersion']}/namespaces/{self.namespace}/paddlejobs"
             self.cluster.client.create(path, job, STRICT)
+
+    def start_etcd(self) -> None:
+        """Create the etcd of elastic jobs, or update it, and wait until it is ready.
+
+        `kubectl rollout status` refuses a StatefulSet whose pods an administrator renews (OnDelete).
+        """
+        self.kubectl("apply", "-f", str(ETCD))
+        ready = "--for=jsonpath={.status.readyReplicas}=1"
+        self.kubectl("wait", ready, "statefulset/paddle-elastic-etcd", patience.IN_KUBECTL)
 
     def get(self, api: str, resource: str) -> Any:
         """What is at this path of an API in this namespace: `get(CORE, "pods/x")`, or None."""

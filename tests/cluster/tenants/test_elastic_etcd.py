@@ -16,19 +16,15 @@ import pytest
 from api.objects import Raw, uid_of
 from localcluster import Cluster
 from tests.conftest import new_namespace
-from tests.live import patience
 from tests.live.lab import CORE, Lab, paddle_job
-from tests.live.operated import CHECKOUT
 from tests.live.processes import open_directly
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0, reason="pods of two jobs run at once in networks of their own: root alone"
 )
-ETCD = CHECKOUT / "manifests" / "elastic" / "etcd.yaml"
 POD = "pods/paddle-elastic-etcd-0"
 POLICY = "networkpolicies/paddle-elastic-etcd"
 PORT = 2379
-ROLLOUT = ("rollout", "status", "statefulset/paddle-elastic-etcd", patience.IN_KUBECTL)
 WRITE = """
 import base64, json, os, time, urllib.request
 server = os.environ["PADDLE_MASTER"].strip("etcd://")
@@ -47,9 +43,8 @@ def labs(operated: Cluster) -> Iterator[tuple[Lab, Lab]]:
         for lab in labs:
             enforce = "pod-security.kubernetes.io/enforce=restricted"
             operated.kubectl("label", "namespace", lab.namespace, enforce)
-            lab.kubectl("create", "-f", str(ETCD))
         for lab in labs:
-            lab.kubectl(*ROLLOUT, timeout_seconds=patience.SECONDS)
+            lab.start_etcd()
             lab.submit(an_elastic_job())
         for lab in labs:
             lab.wait(lambda lab=lab: len(keys_in(lab)) == 2, "both workers have met")
