@@ -53,7 +53,7 @@ class Lab:
     def start_etcd(self) -> None:
         """Create the etcd of elastic jobs, or update it, and wait until it is ready.
 
-        `kubectl rollout status` refuses a StatefulSet whose pods an administrator renews (OnDelete).
+        `kubectl rollout status` refuses a StatefulSet that is updated OnDelete.
         """
         self.kubectl("apply", "-f", str(ETCD))
         ready = "--for=jsonpath={.status.readyReplicas}=1"
