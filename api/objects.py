@@ -56,6 +56,12 @@ def condition_of(obj: Raw, type_: str, status: str = "True") -> Raw | None:
     return None
 
 
+def condition_named(obj: Raw, type_: str) -> Raw:
+    """The condition of this type, whatever its status; empty if it was never set."""
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    return next((each for each in conditions if each.get("type") == type_), {})
+
+
 def condition_since(obj: Raw, type_: str, status: str = "True") -> datetime | None:
     """Since when the condition has this status; None if it has not, or that is not known."""
     return moment_of((condition_of(obj, type_, status) or {}).get("lastTransitionTime"))

@@ -62,9 +62,10 @@ class ListWatch(Generic[Packed]):
     """Lists and watches one collection. A subclass keeps the copy; the loop's thread calls it.
 
     `accept` has the formats that are asked for in lists and watches. With one `backoff`, several
-    watches of a server that fails pause together.
+    watches of a server that fails pause together; without, it has the pauses of `_retry_seconds`.
     """
 
+    _retry_seconds = RETRY_SECONDS
     _read_events = staticmethod(read_events)
 
     def __init__(
@@ -81,7 +82,7 @@ class ListWatch(Generic[Packed]):
         self._query = query
         self._clock = clock
         self._accept_list, self._accept_watch = accept
-        self._backoff = backoff or Backoff(clock, *RETRY_SECONDS)
+        self._backoff = backoff or Backoff(clock, *self._retry_seconds)
         self._reconnects = Backoff(clock, *RECONNECT_SECONDS)
         self._stop = threading.Event()
         self._stream_lock = threading.Lock()

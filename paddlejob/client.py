@@ -12,12 +12,12 @@ from paddlejob.build import Program, build_training, check, files_of, pack
 from paddlejob.connection import Connection
 from paddlejob.errors import NotSendable, PaddleJobError, translating
 from paddlejob.job import Job
-from pdj.act.submit import replace_job, signed, submit
+from pdj.act.submit import replace_job, signed, submit, user_name
 from pdj.code.bundle import Bundle
 from pdj.documents.job import job_of
 from pdj.documents.reader import read_documents
 from pdj.facts.choice import Choice
-from pdj.gather.jobs import Handle, get_job, list_rows, user_name
+from pdj.gather.jobs import Handle, get_job, list_rows
 
 
 class Client(Connection):

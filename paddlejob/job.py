@@ -26,10 +26,10 @@ from pdj.act.follow import read_log
 from pdj.act.submit import replace_job
 from pdj.act.wait import wait_for, wait_until_gone
 from pdj.facts.facts import Facts
-from pdj.facts.picture import JobPicture, headline_of
+from pdj.facts.picture import JobPicture, has_ended, headline_of
 from pdj.gather.facts import gather
 from pdj.gather.jobs import Handle, look
-from pdj.gather.live import has_ended, pictures
+from pdj.gather.live import pictures
 from pdj.gather.logs import Wish
 from pdj.gather.progress import TrainingReader, read_training, with_training
 from pdj.judge.judge import judge

@@ -7,7 +7,7 @@ from api.constants import ANNOTATION_RESTARTED_AT, Phase
 from api.objects import Raw
 from kube.client import Client
 from pdj.errors import Problem
-from pdj.gather.live import has_ended
+from pdj.facts.picture import has_ended
 from pdj.gather.paths import path_of
 
 

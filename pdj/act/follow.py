@@ -10,14 +10,14 @@ from api.status import Failure, JobStatus, headline_condition
 from kube.client import Client
 from kube.errors import ApiError
 from pdj.errors import Problem
-from pdj.facts.picture import JobPicture
+from pdj.facts.picture import JobPicture, has_ended
 from pdj.gather.facts import gather
 from pdj.gather.joblog import JobLog, choose
 from pdj.gather.jobs import Handle, look, with_pods
-from pdj.gather.live import LiveJob, gone, has_ended
+from pdj.gather.live import LiveJob, gone
 from pdj.gather.logs import Wish
 from pdj.gather.merge import LogLine, Source
-from pdj.gather.paths import core_path
+from pdj.gather.paths import config_map_path
 from pdj.text.status import describe_failure
 from reconcile.objects.kept_log import kept_log_name, unpack_log
 
@@ -136,7 +136,7 @@ def _of_the_gone(client: Client, picture: JobPicture, wish: Wish) -> Turn:
 def _kept(client: Client, picture: JobPicture, failure: Failure) -> Iterator[LogLine]:
     """The part of the pod's log that the operator has kept, or else the last lines in `failure`."""
     job, attempt = picture.job, failure.attempt
-    path = core_path(job.namespace, "configmaps", kept_log_name(job.name, attempt))
+    path = config_map_path(job.namespace, kept_log_name(job.name, attempt))
     try:
         found = client.find(path)
     except ApiError:

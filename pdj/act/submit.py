@@ -15,13 +15,14 @@ from pdj.act.wait import wait_until_gone
 from pdj.code.folder import Say
 from pdj.code.store import held, sent
 from pdj.errors import Problem
-from pdj.gather.jobs import Handle, check_served, get_job, user_name
+from pdj.gather.jobs import Handle, get_job, served
 from pdj.gather.paths import jobs_path
 
 OF_THE_OLD = (ANNOTATION_RESTARTED_AT, "kubectl.kubernetes.io/last-applied-configuration")
 """Annotations that would be wrong for an object that is created again."""
 TRIAL: Query = {**STRICT, "dryRun": "All"}
 """The API server checks the object, and keeps nothing."""
+SELF_REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 TRIAL_NAME = 30
 """How many characters of the name the dry run keeps: the API server adds random ones."""
 
@@ -40,11 +41,11 @@ def submit(
     If the name is taken, `replace` gets the job that has it and the new one. Without `replace`, and
     in a trial, which only checks the objects, raises Problem from AlreadyExists.
     """
-    with sent(client, config_map, say, is_trial) if config_map else nullcontext():
+    name, namespace = job["metadata"].get("name"), job["metadata"]["namespace"]
+    with served(client), sent(client, config_map, say, is_trial) if config_map else nullcontext():
         try:
-            made = create(client, job, TRIAL if is_trial else STRICT)
+            made = client.create(jobs_path(namespace), job, TRIAL if is_trial else STRICT)
         except AlreadyExists as error:
-            name, namespace = job["metadata"].get("name"), job["metadata"]["namespace"]
             if replace is None or is_trial:
                 raise Problem(
                     f"there is a job {name} in namespace {namespace} already",
@@ -52,7 +53,22 @@ def submit(
                     "replace=True deletes it and creates this one",
                 ) from error
             return replace(get_job(client, namespace, name), job), "replaced"
+        except Invalid as error:  # the message on an unknown field lacks the job's name
+            if not name or f'"{name}"' in error.message:
+                raise
+            raise Problem(f"{name}: {error.message}") from error
         return made, "would be created" if is_trial else "created"
+
+
+def user_name(client: Client) -> str:
+    """The name by which the API server knows this client's user; empty if it does not say, as
+    before Kubernetes 1.28.
+    """
+    try:
+        status = client.create(SELF_REVIEWS, {}).get("status") or {}
+    except ApiError:
+        return ""
+    return str((status.get("userInfo") or {}).get("username") or "")
 
 
 def signed(job: Raw, namespace: str, user: str) -> Raw:
@@ -63,22 +79,6 @@ def signed(job: Raw, namespace: str, user: str) -> Raw:
         notes = {k: v for k, v in notes.items() if k != ANNOTATION_SUBMITTED_BY}
         metadata["annotations"] = notes | ({ANNOTATION_SUBMITTED_BY: user} if user else {})
     return {**job, "metadata": metadata}
-
-
-def create(client: Client, job: Raw, query: Query = STRICT) -> Raw:
-    """Create a job; returns it as the cluster has it. Raises Problem or ApiError."""
-    name = job["metadata"].get("name")
-    try:
-        return client.create(jobs_path(job["metadata"]["namespace"]), job, query)
-    except AlreadyExists:
-        raise
-    except Invalid as error:  # the message on an unknown field lacks the job's name
-        if not name or f'"{name}"' in error.message:
-            raise
-        raise Problem(f"{name}: {error.message}") from error
-    except ApiError as error:
-        check_served(client, error)
-        raise
 
 
 def bare(obj: Raw) -> Raw:

@@ -10,12 +10,11 @@ from contextlib import contextmanager, suppress
 from api.constants import API_VERSION, KIND, LABEL_CODE_OF, Role
 from api.objects import Raw, is_deleting, labels_of, name_of, namespace_of, uid_of
 from kube.client import STRICT, Client
-from kube.errors import AlreadyExists, ApiError, NotFound, Transient
+from kube.errors import AlreadyExists, ApiError, NotFound
 from pdj.code.bundle import CODE, digest_of
 from pdj.code.folder import Say
 from pdj.errors import Problem
-from pdj.gather.jobs import check_served
-from pdj.gather.paths import core_path, jobs_path
+from pdj.gather.paths import config_map_path, jobs_path, path_of_config_map
 
 
 @contextmanager
@@ -24,16 +23,13 @@ def sent(client: Client, config_map: Raw, say: Say, is_trial: bool = False) -> I
     no job uses the ConfigMap after the block, delete it. With `is_trial`, the API server only
     checks the ConfigMap.
     """
-    try:
-        job = client.find(_job_path(config_map))
-    except Transient as error:
-        check_served(client, error)
-        raise
     if is_trial:
         with suppress(AlreadyExists):
-            client.create(_path(config_map), config_map, {**STRICT, "dryRun": "All"})
+            path = config_map_path(namespace_of(config_map))
+            client.create(path, config_map, {**STRICT, "dryRun": "All"})
         yield
         return
+    job = client.find(_job_path(config_map))
     made = _provide(client, config_map, uid_of(job) if job else "")
     try:
         yield
@@ -44,11 +40,9 @@ def sent(client: Client, config_map: Raw, say: Say, is_trial: bool = False) -> I
 @contextmanager
 def held(client: Client, job: Raw, say: Say) -> Iterator[None]:
     """Keep a job's code while the block deletes the job and creates it again."""
-    namespace = namespace_of(job)
-    paths = [core_path(namespace, "configmaps", name) for name in config_map_names(job)]
-    maps = [found for path in paths if (found := client.find(path)) and is_code_of(found, job)]
+    maps = codes_of(client, job)
     for each in maps:
-        _set_owners(client, each, [])
+        _set_owner(client, each, None)
     try:
         yield
     finally:
@@ -64,9 +58,9 @@ def settle(client: Client, config_map: Raw, say: Say, keep: bool = False) -> boo
     try:
         job = client.find(_job_path(config_map))
         if job is not None and name_of(config_map) in config_map_names(job):
-            _set_owners(client, config_map, [_reference(job)])
+            _set_owner(client, config_map, job)
         elif not keep:
-            client.delete(_path(config_map, name_of(config_map)), uid_of(config_map))
+            client.delete(path_of_config_map(config_map), uid_of(config_map))
             return True
     except NotFound:
         return False
@@ -80,14 +74,20 @@ def settle(client: Client, config_map: Raw, say: Say, keep: bool = False) -> boo
 
 def find_orphans(client: Client, namespace: str) -> list[Raw]:
     """ConfigMaps of code without an owner."""
-    found, _ = client.list(core_path(namespace, "configmaps"), {"labelSelector": LABEL_CODE_OF})
+    found, _ = client.list(config_map_path(namespace), {"labelSelector": LABEL_CODE_OF})
     return [each for each in found if not each["metadata"].get("ownerReferences")]
+
+
+def codes_of(client: Client, job: Raw) -> list[Raw]:
+    """The ConfigMaps of the job's code that exist, by name."""
+    paths = [config_map_path(namespace_of(job), name) for name in sorted(config_map_names(job))]
+    return [found for path in paths if (found := client.find(path)) and is_code_of(found, job)]
 
 
 def code_of(client: Client, job: Raw) -> Raw:
     """The ConfigMap of the job's code. Raises Problem if there is none."""
     for name in sorted(config_map_names(job)):
-        found = client.find(core_path(namespace_of(job), "configmaps", name))
+        found = client.find(config_map_path(namespace_of(job), name))
         if found is None:
             raise Problem(f"the ConfigMap {name}, the code of the job {name_of(job)}, is gone")
         if not is_code_of(found, job):
@@ -123,11 +123,11 @@ def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
     """Create the ConfigMap, or reuse an equal one. One with another owner is replaced, because it
     would be deleted with that owner. Raises Problem if the name has other content, or is not code.
     """
-    path = _path(config_map)
+    path = config_map_path(namespace_of(config_map))
     try:
         return client.create(path, config_map, STRICT)
     except AlreadyExists as error:
-        there = client.find(_path(config_map, name_of(config_map)))
+        there = client.find(path_of_config_map(config_map))
         if there is None:
             return client.create(path, config_map, STRICT)
         if LABEL_CODE_OF not in labels_of(there) or not _is_same_code(there, config_map):
@@ -138,15 +138,21 @@ def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
     if owners <= {job_uid} and not is_deleting(there):
         return there
     with suppress(NotFound):
-        client.delete(_path(there, name_of(there)), uid_of(there))
+        client.delete(path_of_config_map(there), uid_of(there))
     return client.create(path, config_map, STRICT)
 
 
-def _set_owners(client: Client, config_map: Raw, owners: list[Raw]) -> None:
-    """Set the owners; a ConfigMap that somebody has deleted meanwhile is created again."""
+def _set_owner(client: Client, config_map: Raw, job: Raw | None) -> None:
+    """Make the job the owner, by a reference without `controller`, so that the operator does not
+    count the ConfigMap as a child. One that somebody has deleted meanwhile is created again.
+    """
+    owners: list[Raw] = []
+    if job is not None:
+        named = {"apiVersion": API_VERSION, "kind": KIND, "name": name_of(job), "uid": uid_of(job)}
+        owners = [named]
     if (config_map["metadata"].get("ownerReferences") or []) == owners == []:
         return
-    path = _path(config_map, name_of(config_map))
+    path = path_of_config_map(config_map)
     patch = {"metadata": {"uid": uid_of(config_map), "ownerReferences": owners}}
     try:
         client.merge_patch(path, patch)
@@ -156,19 +162,8 @@ def _set_owners(client: Client, config_map: Raw, owners: list[Raw]) -> None:
         again = {**config_map, "metadata": {**metadata, "ownerReferences": owners}}
         again |= {"apiVersion": "v1", "kind": "ConfigMap"}
         with suppress(AlreadyExists):
-            client.create(_path(config_map), again)
-
-
-def _reference(job: Raw) -> Raw:
-    """An owner reference without `controller`, so that the operator does not count the ConfigMap as
-    a child.
-    """
-    return {"apiVersion": API_VERSION, "kind": KIND, "name": name_of(job), "uid": uid_of(job)}
+            client.create(config_map_path(namespace_of(config_map)), again)
 
 
 def _job_path(config_map: Raw) -> str:
     return jobs_path(namespace_of(config_map), labels_of(config_map)[LABEL_CODE_OF])
-
-
-def _path(config_map: Raw, name: str = "") -> str:
-    return core_path(namespace_of(config_map), "configmaps", name)

@@ -6,10 +6,9 @@ import json
 from api.constants import API_VERSION, KIND
 from api.objects import Raw, is_deleting, name_of, namespace_of
 from pdj.act.submit import bare
-from pdj.code.store import config_map_names, is_code_of
+from pdj.code.store import codes_of
 from pdj.errors import OK
 from pdj.gather.jobs import list_jobs
-from pdj.gather.paths import core_path
 from pdj.session import Session
 
 
@@ -40,13 +39,8 @@ def run(session: Session) -> int:
 
 def _code_of(session: Session, job: Raw) -> list[Raw]:
     """The ConfigMaps that `--code` has sent with the job, if they still exist."""
-    paths = [core_path(namespace_of(job), "configmaps", name) for name in config_map_names(job)]
-    found = [session.client.find(path) for path in sorted(paths)]
-    return [
-        {**bare(each), "apiVersion": "v1", "kind": "ConfigMap"}
-        for each in found
-        if each and is_code_of(each, job)
-    ]
+    found = codes_of(session.client, job)
+    return [{**bare(each), "apiVersion": "v1", "kind": "ConfigMap"} for each in found]
 
 
 def is_job(obj: Raw) -> bool:

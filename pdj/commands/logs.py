@@ -9,9 +9,8 @@ from api.constants import Role
 from pdj.act.follow import read_log
 from pdj.commands.options import ago, job_name, natural, seconds
 from pdj.errors import OK
-from pdj.facts.picture import JobPicture
+from pdj.facts.picture import JobPicture, result_of
 from pdj.gather.jobs import Handle
-from pdj.gather.live import result_of
 from pdj.gather.logs import Wish
 from pdj.session import Session
 from pdj.text.logs import LogPrinter

@@ -8,7 +8,7 @@ from pdj.act import change
 from pdj.act.submit import replace_job
 from pdj.commands.options import job_name
 from pdj.commands.wait import add_wait, change_jobs
-from pdj.gather.live import has_ended
+from pdj.facts.picture import has_ended
 from pdj.session import Session
 
 

@@ -15,14 +15,14 @@ from typing import Any
 
 from api.constants import ANNOTATION_RESTORING, LABEL_CODE_OF
 from api.objects import Raw, labels_of, name_of, namespace_of, uid_of
-from kube.errors import AlreadyExists, ApiError, Conflict
-from pdj.act.submit import bare, create
+from kube.errors import ApiError, Conflict
+from pdj.act.submit import bare, submit
 from pdj.code.store import sent
 from pdj.commands.backup import is_job
 from pdj.commands.complaints import for_each
 from pdj.errors import Problem, Usage
-from pdj.gather.jobs import get_job
-from pdj.gather.live import has_ended
+from pdj.facts.picture import has_ended
+from pdj.gather.jobs import get_job, served
 from pdj.gather.paths import path_of
 from pdj.session import Session
 from pdj.text.errors import explain
@@ -75,7 +75,7 @@ def read(file: str) -> list[Raw]:
 def _restore(session: Session, job: Raw, codes: list[Raw]) -> None:
     """Create one job, after the ConfigMaps with its code."""
     title = f"{plain(namespace_of(job))}/{plain(name_of(job))}"
-    with ExitStack() as stack:
+    with served(session.client), ExitStack() as stack:
         for code in codes:
             stack.enter_context(sent(session.client, bare(code), session.note))
         said = _restore_job(session, job)
@@ -86,12 +86,10 @@ def _restore_job(session: Session, job: Raw) -> str:
     """Create the job, or finish a restore that was interrupted; returns what was done."""
     wanted = _held(job) if has_ended(job) else bare(job)
     wanted.pop("status", None)
-    try:
-        made = create(session.client, wanted)
-    except AlreadyExists:
-        made = get_job(session.client, namespace_of(job), name_of(job))
-        if ANNOTATION_RESTORING not in (made["metadata"].get("annotations") or {}):
-            return "exists already and is not changed"
+    made, done = submit(session.client, None, wanted, lambda there, _wanted: there)
+    notes = made["metadata"].get("annotations") or {}
+    if done != "created" and ANNOTATION_RESTORING not in notes:
+        return "exists already and is not changed"
     if not has_ended(job):
         return "starts again"
     try:

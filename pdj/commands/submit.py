@@ -4,7 +4,7 @@ import argparse
 from functools import partial
 
 from api.objects import Raw, name_of, namespace_of
-from pdj.act.submit import signed, submit
+from pdj.act.submit import signed, submit, user_name
 from pdj.code.bundle import Bundle
 from pdj.commands.code import add_code, read_bundle
 from pdj.commands.complaints import for_each
@@ -16,7 +16,6 @@ from pdj.documents.changes import set_field
 from pdj.documents.job import job_of
 from pdj.documents.reader import read_documents
 from pdj.errors import OK, Usage
-from pdj.gather.jobs import user_name
 from pdj.session import Session
 from pdj.text.terminal import plain
 

@@ -12,9 +12,8 @@ from pdj.act.wait import wait_for
 from pdj.commands.complaints import for_each
 from pdj.commands.options import seconds
 from pdj.errors import OK
-from pdj.facts.picture import JobPicture
+from pdj.facts.picture import JobPicture, has_ended, result_of
 from pdj.gather.jobs import Handle, get_job
-from pdj.gather.live import has_ended, result_of
 from pdj.judge.story import first_line
 from pdj.session import Screen, Session
 from pdj.text.terminal import plain

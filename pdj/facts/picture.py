@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from api.constants import LABEL_JOB_UID, Condition
+from api.constants import LABEL_JOB_UID, Condition, Phase
 from api.job import PaddleJob, parse_job
 from api.objects import Raw, labels_of, name_of, parse_time, uid_of
 from api.status import (
@@ -16,7 +16,7 @@ from api.status import (
     parse_status,
     telling_conditions,
 )
-from pdj.errors import Problem
+from pdj.errors import FAILED, OK, Problem
 
 _LAST = (Condition.FAILED, Condition.COMPLETED, Condition.SUSPENDED)
 """While one of these is true, the other conditions say nothing more."""
@@ -77,6 +77,19 @@ def headline_of(status: Raw) -> tuple[str, str]:
             return "", ""
         status = dump_status(old.with_headline(headline_condition(old)))
     return str(status.get("reason") or ""), str(status.get("message") or "")
+
+
+def result_of(raw: Raw) -> int | None:
+    """The exit code for the job's phase; None while it has not ended."""
+    phase = (raw.get("status") or {}).get("phase")
+    if phase == Phase.COMPLETED:
+        return OK
+    return FAILED if phase == Phase.FAILED else None
+
+
+def has_ended(raw: Raw) -> bool:
+    """Whether the job has completed or failed."""
+    return result_of(raw) is not None
 
 
 def conditions_of(status: JobStatus) -> Iterator[JobCondition]:

@@ -1,7 +1,7 @@
 """A job with its pods, as the API server has them now."""
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -16,8 +16,6 @@ from pdj.facts.picture import JobPicture, pods_of
 from pdj.gather.paths import core_path, jobs_path, of_job
 
 NO_OPERATOR = "this cluster does not know PaddleJobs: its administrator has to install the operator"
-SELF_REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-
 MAX_NAMESPACES = 5
 MAX_PAGE_BYTES = 32 << 20
 """A page of a list that is larger is read again with half as many objects."""
@@ -50,12 +48,11 @@ class Handle:
 
 def get_job(client: Client, namespace: str, name: str) -> Raw:
     """The job. Raises Problem if it does not exist, or the cluster has no PaddleJobs."""
+    path = jobs_path(namespace, name)
     try:
-        return client.get(jobs_path(namespace, name))
-    except (NotFound, Transient) as error:
-        check_served(client, error)
-        if isinstance(error, Transient):
-            raise
+        with served(client):
+            return client.get(path)
+    except NotFound as error:
         others = list[Raw]()
         with suppress(ApiError):  # of which the user may see none
             others, _ = client.list(jobs_path(""), {"fieldSelector": f"metadata.name={name}"})
@@ -74,6 +71,17 @@ def check_served(client: Client, error: ApiError | None = None) -> None:
         raise NoOperator(NO_OPERATOR)
     if isinstance(error, Transient) and error.code == HTTPStatus.NOT_FOUND:
         raise NoOperator(f"{error.message}: {NOT_YET}") from error
+
+
+@contextmanager
+def served(client: Client) -> Iterator[None]:
+    """Raise NoOperator for an error of the block that comes of a cluster without PaddleJobs."""
+    try:
+        yield
+    except (Forbidden, NotFound, Transient) as error:
+        with suppress(Forbidden):  # then nobody knows more than the error says
+            check_served(client, error)
+        raise
 
 
 def look(client: Client, namespace: str, name: str) -> JobPicture:
@@ -95,17 +103,6 @@ def with_pods(client: Client, job: Raw) -> JobPicture:
     except Forbidden as error:
         problem = error.message
     return JobPicture(job, pods_of(job, pods[:MAX_REPLICAS]), problem)
-
-
-def user_name(client: Client) -> str:
-    """The name by which the API server knows this client's user; empty if it does not say, as
-    before Kubernetes 1.28.
-    """
-    try:
-        status = client.create(SELF_REVIEWS, {}).get("status") or {}
-    except ApiError:
-        return ""
-    return str((status.get("userInfo") or {}).get("username") or "")
 
 
 def list_jobs(client: Client, namespace: str, selector: str = "") -> Iterator[Raw]:
@@ -142,8 +139,5 @@ def _read_row(row: Raw, fields: list[tuple[int, list[str]]]) -> Raw:
 
 def _pages(client: Client, namespace: str, selector: str, accept: str = JSON) -> Iterator[Raw]:
     path, query = jobs_path(namespace), {"labelSelector": selector} if selector else {}
-    try:
+    with served(client):
         yield from client.pages(path, query, PAGE, MAX_PAGE_BYTES, accept)
-    except (NotFound, Transient) as error:
-        check_served(client, error)
-        raise

@@ -4,16 +4,14 @@ import threading
 from collections.abc import Generator, Iterator
 from contextlib import nullcontext
 
-from api.constants import Phase
 from api.objects import Raw
-from kube.backoff import Backoff
 from kube.client import Query
 from kube.errors import ApiError, Forbidden
-from pdj.errors import FAILED, OK, Problem, TimedOut
-from pdj.facts.picture import JobPicture, pods_of
+from pdj.errors import Problem, TimedOut
+from pdj.facts.picture import JobPicture, has_ended, pods_of
 from pdj.gather.jobs import Handle, look
 from pdj.gather.paths import core_path, jobs_path, of_job
-from pdj.gather.watch import KEEPER_RETRY_SECONDS, Keeper
+from pdj.gather.watch import Keeper
 
 TICK_SECONDS = 1.0
 
@@ -24,16 +22,14 @@ class LiveJob:
     def __init__(self, handle: Handle, with_pods: bool = True) -> None:
         self.handle = handle
         self.changed = threading.Event()
-        clock, namespace = handle.clock, handle.namespace
+        client, clock, namespace = handle.client, handle.clock, handle.namespace
         self._began_at = clock.monotonic()
-        backoff = Backoff(clock, *KEEPER_RETRY_SECONDS)
-
-        def keep(path: str, query: Query) -> Keeper:
-            return Keeper(handle.client, path, query, self.changed, clock, backoff)
-
-        self._jobs = keep(jobs_path(namespace), {"fieldSelector": f"metadata.name={handle.name}"})
-        pods = core_path(namespace, "pods"), {"labelSelector": of_job(handle.name)}
-        self._keepers = [self._jobs, *([keep(*pods)] if with_pods else ())]
+        query: Query = {"fieldSelector": f"metadata.name={handle.name}"}
+        self._jobs = Keeper(client, jobs_path(namespace), query, self.changed, clock)
+        self._keepers = [self._jobs]
+        if with_pods:
+            path, query = core_path(namespace, "pods"), {"labelSelector": of_job(handle.name)}
+            self._keepers.append(Keeper(client, path, query, self.changed, clock, self._jobs))
 
     def __enter__(self) -> "LiveJob":
         for each in self._keepers:
@@ -112,19 +108,6 @@ def pictures(
             if has_ended(picture.raw):
                 return
             shown = picture
-
-
-def result_of(raw: Raw) -> int | None:
-    """The exit code for the job's phase; None while it has not ended."""
-    phase = (raw.get("status") or {}).get("phase")
-    if phase == Phase.COMPLETED:
-        return OK
-    return FAILED if phase == Phase.FAILED else None
-
-
-def has_ended(raw: Raw) -> bool:
-    """Whether the job has completed or failed."""
-    return result_of(raw) is not None
 
 
 def gone(name: str) -> Problem:

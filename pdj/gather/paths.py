@@ -24,6 +24,16 @@ def core_path(namespace: str, plural: str, name: str = "") -> str:
     return _path("/api/v1", namespace, plural, name)
 
 
+def config_map_path(namespace: str, name: str = "") -> str:
+    """The path of one ConfigMap, or of those of a namespace."""
+    return core_path(namespace, "configmaps", name)
+
+
+def path_of_config_map(config_map: Raw) -> str:
+    """The path of a ConfigMap that was read."""
+    return config_map_path(namespace_of(config_map), name_of(config_map))
+
+
 def log_path(namespace: str, pod: str) -> str:
     """A pod's log."""
     return f"{core_path(namespace, 'pods', pod)}/log"

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from api.objects import Raw, uid_of
-from kube.backoff import Backoff
 from kube.client import Client, Query
 from kube.clock import Clock
 from kube.errors import ApiError, Throttled, Transient
@@ -13,15 +12,17 @@ from kube.watch import ListWatch
 from pdj.errors import Problem
 from pdj.gather.jobs import check_served
 
-KEEPER_RETRY_SECONDS = (2.0, 8.0)
-"""The first and the longest pause after a failure, before jitter is added. The watches of a job
-pause together, so a server on which no watch lasts gets at most ten requests in ten seconds."""
-
 _Entry = tuple[str, Raw]
 
 
 class Keeper(ListWatch[_Entry]):
-    """Keeps the copy in its own thread inside a `with` block; retries during outages."""
+    """Keeps the copy in its own thread inside a `with` block; retries during outages.
+
+    It pauses together with the watch `beside` it, so a server on which no watch of a job lasts gets
+    at most ten requests in ten seconds.
+    """
+
+    _retry_seconds = (2.0, 8.0)
 
     def __init__(
         self,
@@ -30,9 +31,9 @@ class Keeper(ListWatch[_Entry]):
         query: Query,
         changed: threading.Event,
         clock: Clock,
-        backoff: Backoff,
+        beside: "Keeper | None" = None,
     ) -> None:
-        super().__init__(client, path, query, clock, backoff)
+        super().__init__(client, path, query, clock, beside._backoff if beside else None)
         self._changed = changed
         self._objects: dict[str, Raw] = {}
         self._is_synced = False

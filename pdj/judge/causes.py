@@ -6,11 +6,12 @@ from api.catalogue import causes
 from api.catalogue.kueue import KUEUE
 from api.catalogue.meaning import Meaning
 from api.constants import Reason
+from api.objects import condition_named
 from api.signals import SIGBUS, SIGKILL
 from api.status import Failure
 from pdj.facts.facts import FAILED, Event, Facts
 from reconcile.failure.ending import OUT_OF_MEMORY
-from reconcile.model.workload import condition_named, has_quota
+from reconcile.model.workload import has_quota
 from reconcile.words.fault import fault_of
 
 _DISK_FULL = "No space left on device"

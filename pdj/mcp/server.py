@@ -28,7 +28,7 @@ from kube.errors import ApiError
 from pdj.access.login import Login
 from pdj.act import change
 from pdj.act.follow import read_log
-from pdj.act.submit import signed, submit
+from pdj.act.submit import signed, submit, user_name
 from pdj.documents.advice import find_advice
 from pdj.documents.checks import find_errors, is_job
 from pdj.documents.job import job_of
@@ -38,7 +38,7 @@ from pdj.errors import Problem, Usage
 from pdj.facts.choice import Choice, Sort
 from pdj.facts.facts import Facts
 from pdj.gather.facts import gather
-from pdj.gather.jobs import Handle, get_job, list_jobs, look, user_name
+from pdj.gather.jobs import Handle, get_job, list_jobs, look
 from pdj.gather.logs import Wish
 from pdj.gather.progress import TrainingReader
 from pdj.judge.judge import judge

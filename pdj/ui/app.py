@@ -17,8 +17,9 @@ from api.constants import GROUP, PLURAL
 from api.objects import Raw, format_micro_time, uid_of
 from kube.errors import ApiError
 from pdj.act import change
+from pdj.act.submit import user_name
 from pdj.errors import Problem, Usage
-from pdj.gather.jobs import Handle, get_job, user_name
+from pdj.gather.jobs import Handle, get_job
 from pdj.gather.logs import Wish
 from pdj.session import Session
 from pdj.text.terminal import plain_values

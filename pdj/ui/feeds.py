@@ -8,22 +8,21 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from api.objects import Raw, uid_of
-from kube.backoff import Backoff
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError
 from pdj.errors import Problem
 from pdj.facts.facts import Facts
-from pdj.facts.picture import JobPicture
+from pdj.facts.picture import JobPicture, has_ended
 from pdj.gather.facts import gather
 from pdj.gather.joblog import JobLog, choose
 from pdj.gather.jobs import Handle
-from pdj.gather.live import LiveJob, has_ended
+from pdj.gather.live import LiveJob
 from pdj.gather.logs import Wish
 from pdj.gather.merge import LogLine
 from pdj.gather.paths import jobs_path
 from pdj.gather.progress import TrainingReader
-from pdj.gather.watch import KEEPER_RETRY_SECONDS, Keeper
+from pdj.gather.watch import Keeper
 from pdj.text.rows import row_of
 from pdj.text.terminal import log_line
 from pdj.ui.detail import describe_job
@@ -75,8 +74,7 @@ class JobsFeed:
         self._clock = clock
         self._changed = threading.Event()
         self._pause = threading.Event()
-        backoff = Backoff(clock, *KEEPER_RETRY_SECONDS)
-        self._keeper = Keeper(client, jobs_path(namespace), {}, self._changed, clock, backoff)
+        self._keeper = Keeper(client, jobs_path(namespace), {}, self._changed, clock)
         self._trouble = _Trouble()
         self._shown: dict[str, str] | None = None
         """The version of each job that was sent to the page; None before the first list."""

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from api.constants import Reason
-from api.objects import Raw
+from api.objects import Raw, condition_named
 from reconcile.attempt.restart import begin_attempt, quick_restarts
 from reconcile.failure.incident import Incident
 from reconcile.failure.loss import forget_loss
 from reconcile.model.move import Move
 from reconcile.model.view import View
-from reconcile.model.workload import condition_named, is_admitted, is_set
+from reconcile.model.workload import is_admitted, is_set
 
 
 def end_evicted(view: View) -> Move:

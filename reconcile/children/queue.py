@@ -5,13 +5,13 @@ While the job is held, no pods are created. Its spec stays as its user wrote it.
 
 from api.catalogue.kueue import KUEUE
 from api.constants import KUEUE_API_VERSION, Reason
-from api.objects import Raw
+from api.objects import Raw, condition_named
 from reconcile.attempt.eviction import end_evicted
 from reconcile.model.hold import Hold, Stop
 from reconcile.model.move import Move, fail_job
 from reconcile.model.plan import Child
 from reconcile.model.view import View
-from reconcile.model.workload import condition_named, has_quota, priority_class_of
+from reconcile.model.workload import has_quota, priority_class_of
 from reconcile.objects.flavors import assigned_flavors, find_conflict
 from reconcile.objects.workload import may_run, uses_kueue
 

@@ -7,14 +7,21 @@ replaces the whole list of conditions, so it applies only to the version that wa
 
 from api.constants import ANNOTATION_SUSPENDED, LABEL_JOB_NAME, LABEL_QUEUE, Condition, Phase, Role
 from api.job import pod_name
-from api.objects import Raw, controller_of, format_time, labels_of, name_of, parse_time
+from api.objects import (
+    Raw,
+    condition_named,
+    controller_of,
+    format_time,
+    labels_of,
+    name_of,
+    parse_time,
+)
 from reconcile.attempt.deadlines import is_time_up
 from reconcile.children.cleanup import has_ended
 from reconcile.model.plan import Create, Delete, ObjectReference, Patch, Plan, deletes_of
 from reconcile.model.view import View
 from reconcile.model.workload import (
     WORKLOAD,
-    condition_named,
     has_quota,
     is_admitted,
     is_set,

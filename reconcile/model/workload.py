@@ -24,12 +24,6 @@ def is_set(workload: Raw | None, type_: str) -> bool:
     return workload is not None and condition_of(workload, type_) is not None
 
 
-def condition_named(workload: Raw, type_: str) -> Raw:
-    """The Workload's condition of this type, whatever its status; empty if it was never set."""
-    conditions = (workload.get("status") or {}).get("conditions") or ()
-    return next((each for each in conditions if each.get("type") == type_), {})
-
-
 def has_quota(workload: Raw | None) -> bool:
     """Whether quota is reserved. If so, Kueue lets nobody change the pod sets or the queue."""
     return is_set(workload, "QuotaReserved") and not is_set(workload, "Finished")

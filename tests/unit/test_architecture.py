@@ -126,7 +126,7 @@ READERS = {
     "reconcile/model/waits.py: is_hopeless",  # the kubelet's, the container runtime's
     "reconcile/model/end.py: own_limit",  # the kubelet's
     "reconcile/failure/ending.py: _cause",  # the container runtime's
-    "pdj/act/submit.py: create",  # the API server's
+    "pdj/act/submit.py: submit",  # the API server's
     "pdj/judge/causes.py: _of_record",  # programs'
     "pdj/judge/judge.py: _warned",  # the kubelet's
     "pdj/judge/causes.py: _is_of_etcd",  # programs'

@@ -9,8 +9,9 @@ from api.constants import API_VERSION
 from api.objects import Raw, name_of, uid_of
 from kube.client import Client
 from kube.errors import AlreadyExists, NotFound
+from pdj.act.submit import SELF_REVIEWS
 from pdj.facts.picture import JobPicture
-from pdj.gather.jobs import SELF_REVIEWS, Handle
+from pdj.gather.jobs import Handle
 from pdj.gather.live import LiveJob
 from tests.memory.builders import a_job
 

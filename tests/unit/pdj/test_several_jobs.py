@@ -90,6 +90,18 @@ def test_an_api_that_is_only_about_to_be_served_is_told():
         get_job(cluster, "default", "new")
 
 
+def test_a_refusal_where_nothing_serves_the_kind_is_not_about_rights():
+    cluster = cluster_of(mine=Forbidden("no right"))
+    with pytest.raises(Forbidden, match="no right"):
+        get_job(cluster, "default", "mine")
+    cluster.objects["/apis"] = Forbidden("no discovery")
+    with pytest.raises(Forbidden, match="no right"):
+        get_job(cluster, "default", "mine")
+    cluster.objects["/apis"] = SERVED["/apis"] | {"groups": []}
+    with pytest.raises(NoOperator):
+        get_job(cluster, "default", "mine")
+
+
 def test_the_jobs_after_one_that_exists_are_submitted(capsys):
     cluster = cluster_of("old")
     jobs = [{"metadata": {"name": name}, "spec": {}} for name in ("new", "old", "newer")]

@@ -7,8 +7,7 @@ import pytest
 from api.constants import ANNOTATION_SUBMITTED_BY
 from api.objects import Raw
 from kube.errors import Forbidden, NotFound, Transient
-from pdj.act.submit import signed, submit
-from pdj.gather.jobs import SELF_REVIEWS, user_name
+from pdj.act.submit import SELF_REVIEWS, signed, submit, user_name
 from tests.unit.pdj.cluster import JOBS, Cluster, placed
 
 ANN = {"status": {"userInfo": {"username": "oidc:ann@example.com"}}}

@@ -21,10 +21,10 @@ from pdj.act.wait import wait_for, wait_until_gone
 from pdj.commands import status
 from pdj.errors import Problem, TimedOut
 from pdj.facts.facts import Facts
-from pdj.facts.picture import JobPicture
+from pdj.facts.picture import JobPicture, has_ended
 from pdj.gather import live
 from pdj.gather.jobs import Handle, NoOperator
-from pdj.gather.live import LiveJob, has_ended, pictures
+from pdj.gather.live import LiveJob, pictures
 from pdj.gather.logs import Wish
 from pdj.gather.progress import TrainingReader
 from pdj.session import Session

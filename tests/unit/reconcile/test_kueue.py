@@ -6,10 +6,10 @@ import pytest
 
 from api.catalogue.kueue import KUEUE
 from api.constants import LABEL_INDEX
-from api.objects import Raw, labels_of, name_of
+from api.objects import Raw, condition_named, labels_of, name_of
 from reconcile.children.queue import QUEUE_RETRY_SECONDS
 from reconcile.model.plan import Settings
-from reconcile.model.workload import FLAVOR, condition_named, objects_to_read
+from reconcile.model.workload import FLAVOR, objects_to_read
 from reconcile.objects.flavors import TOPOLOGY
 from tests.faults.scenario import Scenario
 from tests.memory.builders import JobBuilder, a_job, a_template

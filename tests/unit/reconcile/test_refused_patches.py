@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
+from api.objects import condition_named
 from reconcile.children.wake import WAITING
 from reconcile.model.plan import Settings
-from reconcile.model.workload import condition_named
 from tests.memory.builders import JobBuilder, a_job
 from tests.memory.kueue import WORKLOAD, Kueue
 from tests.memory.world import World
