@@ -7,7 +7,7 @@ from pathlib import Path
 from localcluster.provision.environments import ensure_packages
 
 PAGE = (Path(__file__).parents[2] / "docs" / "own-program.md").read_text()
-HERE, _, ELSEWHERE = PAGE.partition("## In a cluster")
+HERE = PAGE.partition("## In a cluster")[0]
 FILE = re.compile(r"as `([\w.-]+)`[^`]*\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
 REQUIREMENTS = "requirements.txt"
 

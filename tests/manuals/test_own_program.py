@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.live import patience
-from tests.live.ownprogram import ELSEWHERE, HERE, saved_files
+from tests.live.ownprogram import HERE, saved_files
 from tests.manuals.source import CHECKOUT
 
 pytestmark = [pytest.mark.training, pytest.mark.cluster]
@@ -96,10 +95,3 @@ def test_the_dockerfile_copies_what_the_page_has_saved(folder: Path) -> None:
     copied = re.findall(r"^COPY (\S+) ", (folder / "Dockerfile").read_text(), re.MULTILINE)
     assert copied == ["requirements.txt", "train.py"]
     assert all((folder / name).exists() for name in copied)
-
-
-def test_the_volume_of_the_page_takes_the_place_of_the_jobs(folder: Path) -> None:
-    volumes = yaml.safe_load(ELSEWHERE.partition("```text\n")[2].partition("```")[0])["volumes"]
-    job = yaml.safe_load((folder / "mine.yaml").read_text())
-    spec = job["spec"]["worker"]["template"]["spec"]
-    assert [each["name"] for each in volumes] == [each["name"] for each in spec["volumes"]]
