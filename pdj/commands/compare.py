@@ -17,9 +17,9 @@ def run(session: Session) -> int:
     from pdj.facts.picture import read_job
     from pdj.gather.jobs import get_job
     from pdj.gather.progress import TrainingReader
-    from pdj.text.compare import draw_comparison
+    from pdj.text.compare import compare, draw_comparison
 
     jobs = [get_job(session.client, session.namespace, name) for name in session.options.jobs]
     read = [TrainingReader(session.client, session.clock).read(read_job(each)) for each in jobs]
-    session.screen.write(*draw_comparison(jobs, read, session.now))
+    session.screen.write(*draw_comparison(compare(jobs, read, session.now)))
     return OK

@@ -2,41 +2,69 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
-from api.objects import Raw, parse_time
+from api.catalogue.meaning import say
+from api.objects import Raw, name_of, parse_time
 from api.training import Point
 from pdj.facts.picture import read_job
 from pdj.facts.training import Training
-from pdj.text.curve import describe_curve
+from pdj.text.curve import Curve, Node, describe_curve, draw_curves, to_curve
 from pdj.text.progress import describe_in_columns
 from pdj.text.tables import age, duration, table
 from pdj.text.terminal import plain, shorten
+from pdj.text.words import COMPARE
 
 ROWS, MAX_DIFFERENCES, MAX_VALUE, KEPT_PREFIX = 10, 50, 40, 15
 Row = tuple[str, ...]
-Curve = list[tuple[float, float]]
-"""Losses by step or by seconds, which both rise."""
 
 
-def draw_comparison(
-    jobs: Sequence[Raw], trainings: Sequence[Training | None], now: datetime
-) -> list[str]:
-    """The lines: facts, losses by step, losses by time, differences."""
+@dataclass(frozen=True)
+class Comparison:
+    """Two jobs side by side. A row is a title and a cell for each job."""
+
+    names: Row
+    rows: tuple[Row, ...]
+    differences: tuple[Row, ...]
+    by_step: tuple[Curve, ...]
+    by_time: tuple[Curve, ...]
+    """Seconds since the first point of each."""
+
+
+def compare(
+    jobs: Sequence[Raw], trainings: Sequence[Training | None], now: datetime, language: str = "en"
+) -> Comparison:
+    """Facts, losses by step and by time, and what differs in the specs."""
+    words = {name: say(each, language) for name, each in COMPARE.items()}
     points = [each.points if each else () for each in trainings]
-    steps = [_by_step(each) for each in points]
-    times = [[((p.time - each[0].time).total_seconds(), p.loss) for p in each] for each in points]
-    names = [plain(each["metadata"]["name"]) for each in jobs]
-    rows = [
-        ("", *names),
-        *_facts(jobs, trainings, now),
-        *_losses("step", steps, lambda step: f"{step:,.0f}"),
-        *_losses("after", times, duration),
+    steps = tuple(map(_by_step, points))
+    times = tuple(to_curve(each, by_time=True) for each in points)
+    rows = (
+        *((words[title], *cells) for title, *cells in _facts(jobs, trainings, now)),
+        *_losses(words["lossAt"], steps, lambda step: f"{step:,.0f}"),
+        *_losses(words["lossAfter"], times, duration),
+    )
+    names = tuple(plain(name_of(each)) for each in jobs)
+    return Comparison(names, rows, tuple(_differences(jobs, words["more"])), steps, times)
+
+
+def draw_pictures(compared: Comparison) -> list[Node | None]:
+    """The losses of both jobs by step, and by time; None where there are too few."""
+    title = " / ".join(compared.names)
+    return [
+        draw_curves(curves, title, by_time)
+        for curves, by_time in ((compared.by_step, False), (compared.by_time, True))
     ]
-    differ = [*_differences(jobs)]
-    return [*table(rows), "", *table([("differs", *names), *differ])] if differ else table(rows)
+
+
+def draw_comparison(compared: Comparison) -> list[str]:
+    """The lines of two tables."""
+    rows = table([("", *compared.names), *compared.rows])
+    differ = [("differs", *compared.names), *compared.differences]
+    return [*rows, "", *table(differ)] if compared.differences else rows
 
 
 def _facts(
@@ -68,7 +96,7 @@ def _losses(title: str, curves: Sequence[Curve], show: Any) -> Iterator[Row]:
     count = min(ROWS, len(places))
     for at in range(count):
         x = places[at * (len(places) - 1) // max(1, count - 1)]
-        yield f"loss, {title} {show(x)}", *(_loss_at(curve, x) for curve in curves)
+        yield title.format(show(x)), *(_loss_at(curve, x) for curve in curves)
 
 
 def _loss_at(curve: Curve, x: float) -> str:
@@ -81,7 +109,7 @@ def _loss_at(curve: Curve, x: float) -> str:
     return f"{y0 * (1 - part) + y1 * part:.4g}"
 
 
-def _differences(jobs: Sequence[Raw]) -> Iterator[Row]:
+def _differences(jobs: Sequence[Raw], more: str) -> Iterator[Row]:
     """The fields of the specs that differ; in lists, elements with the same name are compared."""
     fields = [dict(_fields("spec", each.get("spec"))) for each in jobs]
     names = [name for name in {**fields[1], **fields[0]} if len({f.get(name) for f in fields}) > 1]
@@ -92,7 +120,7 @@ def _differences(jobs: Sequence[Raw]) -> Iterator[Row]:
         cut = max(0, len([*alike]) - KEPT_PREFIX)
         yield plain(name), *(shorten("…" * (cut > 0) + text[cut:], MAX_VALUE) for text in texts)
     if len(names) > MAX_DIFFERENCES:
-        yield f"{len(names) - MAX_DIFFERENCES} more fields differ", "", ""
+        yield more.format(len(names) - MAX_DIFFERENCES), "", ""
 
 
 def _fields(path: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -13,9 +13,13 @@ from api.training import Point
 from pdj.text.tables import duration
 
 Node = list[Any]
+Curve = list[tuple[float, float]]
+"""Losses by step or by seconds, which both rise."""
 BLOCKS = "▁▂▃▄▅▆▇█"
 COLUMNS = 30
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 360, 150, 56, 10, 20
+STROKES = ({"stroke": "#3b82f6"}, {"stroke": "#d97706", "stroke-dasharray": "5 3"})
+"""Of the first and the second curve of a picture."""
 _GREY = {"stroke": "currentColor", "stroke-opacity": "0.35"}
 
 
@@ -30,40 +34,53 @@ def describe_curve(points: Sequence[Point]) -> str:
     return f"loss {losses[0]:g} {''.join(blocks)} {losses[-1]:g}"
 
 
+def to_curve(points: Sequence[Point], by_time: bool) -> Curve:
+    """The losses by step, or by seconds since the first."""
+    if by_time:
+        return [((p.time - points[0].time).total_seconds(), p.loss) for p in points]
+    return [(p.step, p.loss) for p in points]
+
+
 def draw_curve(points: Sequence[Point], checkpoint: int | None = None) -> Node | None:
     """The picture; None for fewer than two points. It goes by step, or by time if steps went back.
 
     Lines from top to bottom mark the checkpoint, and where steps went back: there it began again.
     """
-    if len(points) < 2:
-        return None
-    start, losses = points[0].time, [each.loss for each in points]
-    went_back = any(b.step < a.step for a, b in pairwise(points))
-    by = [(p.time - start).total_seconds() if went_back else p.step for p in points]
-    xs = [LEFT + _share(each, by) * (WIDTH - LEFT - 10) for each in by]
-    ys = [HEIGHT - BOTTOM - _share(each, losses) * (HEIGHT - BOTTOM - TOP) for each in losses]
+    by_time = any(b.step < a.step for a, b in pairwise(points))
+    curve = to_curve(points, by_time)
     marks = [
         (x, "steps begin again")
-        for x, (a, b) in zip(xs[1:], pairwise(points), strict=True)
+        for (x, _), (a, b) in zip(curve[1:], pairwise(points), strict=True)
         if b.step < a.step
     ]
-    if checkpoint is not None and not went_back and by[0] <= checkpoint <= by[-1]:
-        x = LEFT + _share(checkpoint, by) * (WIDTH - LEFT - 10)
-        marks.append((x, f"checkpoint {checkpoint:,}"))
+    saved = [] if checkpoint is None or by_time else [checkpoint]
+    marks += [(x, f"checkpoint {x:,}") for x in saved if curve and curve[0][0] <= x <= curve[-1][0]]
+    return draw_curves([curve], describe_curve(points), by_time, marks)
+
+
+def draw_curves(
+    curves: Sequence[Curve], title: str, by_time: bool, marks: Sequence[tuple[float, str]] = ()
+) -> Node | None:
+    """One picture of several curves, by seconds or by step; None if none has two points."""
+    if all(len(each) < 2 for each in curves):
+        return None
+    xs, losses = ([point[at] for each in curves for point in each] for at in (0, 1))
+
+    def place(x: float, loss: float) -> tuple[float, float]:
+        height = HEIGHT - BOTTOM - TOP
+        return LEFT + _share(x, xs) * (WIDTH - LEFT - 10), TOP + (1 - _share(loss, losses)) * height
+
+    lines = (" ".join("{:.1f},{:.1f}".format(*place(*at)) for at in each) for each in curves)
     return [
         "svg",
         {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img", "font-size": "10", "fill": "none"},
-        ["title", {}, describe_curve(points)],
-        *_axes(losses, [duration(each) if went_back else f"{each:,}" for each in (by[0], by[-1])]),
-        *(_mark(round(x), text) for x, text in marks),
-        [
-            "polyline",
-            {
-                "points": " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True)),
-                "stroke": "#3b82f6",
-                "stroke-width": "1.5",
-            },
-        ],
+        ["title", {}, title],
+        *_axes(losses, [duration(x) if by_time else f"{x:,.0f}" for x in (min(xs), max(xs))]),
+        *(_mark(round(place(x, losses[0])[0]), text) for x, text in marks),
+        *(
+            ["polyline", {"points": line, "stroke-width": "1.5", **stroke}]
+            for line, stroke in zip(lines, STROKES, strict=False)
+        ),
     ]
 
 

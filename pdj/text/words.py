@@ -51,3 +51,13 @@ PROGRESS: Final[dict[str, Words]] = {
         "{} 最先停止输出（{}），其他 worker 输出到 {}",
     ),
 }
+COMPARE: Final[dict[str, Words]] = {
+    "state": ("state", "状态"),
+    "reason": ("reason", "原因"),
+    "time": ("time", "用时"),
+    "step": ("step", "步数"),
+    "curve": ("curve", "曲线"),
+    "lossAt": ("loss, step {}", "loss，第 {} 步"),
+    "lossAfter": ("loss, after {}", "loss，{} 后"),
+    "more": ("{} more fields differ", "另有 {} 个字段不同"),
+}

@@ -19,9 +19,12 @@ from kube.errors import ApiError
 from pdj.act import change
 from pdj.act.submit import user_name
 from pdj.errors import Problem, Usage
+from pdj.facts.picture import read_job
 from pdj.gather.jobs import Handle, get_job
 from pdj.gather.logs import Wish
+from pdj.gather.progress import TrainingReader
 from pdj.session import Session
+from pdj.text.compare import compare, draw_pictures
 from pdj.text.terminal import plain_values
 from pdj.ui.encoding import describe_problem, encode
 from pdj.ui.feeds import JobFeed, JobsFeed, LogFeed
@@ -68,6 +71,7 @@ class _App:
                 Route(job, self._follow_job),
                 Route(f"{job}/log", self._follow_log),
                 Route(f"{job}/yaml", self._show_yaml),
+                Route(f"{job}/beside/{{other}}", self._compare),
                 Route(f"{job}/rights", self._tell_rights),
                 Route(f"{job}/{{action}}", self._act, methods=["POST"]),
             ],
@@ -99,9 +103,8 @@ class _App:
         return self._stream(lambda: JobsFeed(self._login.client(), self._namespace, self._clock))
 
     def _follow_job(self, request: Request) -> StreamedFeed:
-        language = request.query_params.get("lang", "")
-        chosen = language if language in LANGUAGES else "en"
-        return self._stream(lambda: JobFeed(self._handle(request), chosen))
+        language = _language(request)
+        return self._stream(lambda: JobFeed(self._handle(request), language))
 
     def _follow_log(self, request: Request) -> StreamedFeed:
         chosen = request.query_params
@@ -123,6 +126,21 @@ class _App:
         raw["metadata"].pop("managedFields", None)
         text = to_yaml([raw], allow_unicode=True)
         return Response(plain_values(text), media_type="text/plain")
+
+    def _compare(self, request: Request) -> Response:
+        """Two jobs of a namespace side by side."""
+        client, (namespace, name) = self._login.client(), _where(request)
+        jobs = [get_job(client, namespace, each) for each in (name, request.path_params["other"])]
+        trainings = [TrainingReader(client, self._clock).read(read_job(each)) for each in jobs]
+        compared = compare(jobs, trainings, self._clock.now(), _language(request))
+        return _json(
+            {
+                "names": compared.names,
+                "rows": compared.rows,
+                "differences": compared.differences,
+                "curves": draw_pictures(compared),
+            }
+        )
 
     def _tell_rights(self, request: Request) -> Response:
         """Which changes to the job the API server allows the user."""
@@ -162,6 +180,11 @@ class _App:
         code = HTTPStatus.CONFLICT if isinstance(error, Problem) else HTTPStatus.BAD_GATEWAY
         told = error.code if isinstance(error, ApiError) else 0
         return _json(describe_problem(error), told if told >= HTTPStatus.BAD_REQUEST else code)
+
+
+def _language(request: Request) -> str:
+    language = request.query_params.get("lang", "")
+    return language if language in LANGUAGES else "en"
 
 
 def _where(request: Request) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 // One job: the reasons for its state, its timeline, and tabs with everything else.
 
 import { drawActions } from './actions.js';
+import { compareHash } from './compare.js';
 import { el, setText, show, words } from './dom.js';
 import { age, moment, pill } from './format.js';
 import { language, t } from './i18n.js';
@@ -67,7 +68,8 @@ export class JobView {
     this.panel = el('div', { class: 'panel', role: 'tabpanel', id: 'panel', tabindex: -1 });
     show(main,
       el('a', { class: 'back', href: '#/' }, `← ${t('back')}`),
-      el('div', { class: 'title' }, el('h1', {}, this.name), this.pill, el('span', { class: 'grow' }), this.actions),
+      el('div', { class: 'title' }, el('h1', {}, this.name), this.pill, el('span', { class: 'grow' }),
+        el('a', { class: 'button', href: compareHash(this.namespace, this.name) }, t('compareWith')), this.actions),
       this.head, this.state, this.why, this.training,
       el('section', { class: 'timeline' }, el('h2', {}, t('timeline')), this.picture),
       this.tabs, this.panel);
@@ -177,7 +179,7 @@ export class JobView {
         why.message && el('p', { class: 'told' }, el('span', { class: 'label' }, t('said')), el('span', { class: 'message' }, why.message)),
         el('p', { class: 'told' }, el('span', { class: 'label' }, t('next')), el('span', {}, words(why.next))),
         el('p', { class: 'told' }, el('span', { class: 'label' }, t('who')), el('span', {}, why.who)))),
-      Object.entries(facts).map(([name, lines]) => el('div', { class: 'around' }, el('h3', {}, t(name)),
+      Object.entries(facts).map(([name, lines]) => el('div', { class: 'around' }, el('h2', {}, t(name)),
         el('ul', {}, lines.map((line) => el('li', {}, line))))));
   }
 

@@ -4,6 +4,7 @@ import { el, setText, show } from './dom.js';
 import { tick } from './format.js';
 import { language, setLanguage, t } from './i18n.js';
 import { getJson } from './net.js';
+import { CompareView } from './compare.js';
 import { JobView } from './job.js';
 import { ListView } from './list.js';
 
@@ -92,17 +93,20 @@ function route(isForced = false) {
   const parts = path.split('/').filter(Boolean).map(decoded);
   const [kind, namespace, name, tab] = parts;
   const isJob = kind === 'jobs' && namespace && name;
+  const isCompare = kind === 'compare' && namespace && name;
   if (!isForced && isJob && view instanceof JobView && view.is(namespace, name)) {
     view.open(tab);
     return;
   }
-  if (!isForced && !isJob && view instanceof ListView && view.is(query)) return;
+  if (!isForced && !isJob && !isCompare && view instanceof ListView && view.is(query)) return;
   if (view && !isForced) window.scrollTo(0, 0);
   const wasList = view instanceof ListView ? view.state() : page.list;
   view?.close();
   page.list = wasList;
   problem(null, null);
-  view = isJob ? new JobView(main, page, namespace, name, tab) : new ListView(main, page, query);
+  if (isJob) view = new JobView(main, page, namespace, name, tab);
+  else if (isCompare) view = new CompareView(main, page, namespace, name, tab);
+  else view = new ListView(main, page, query);
   if (!isForced) main.focus({ preventScroll: true });
 }
 
@@ -112,7 +116,7 @@ function shortcut(event) {
   if (event.key === '/' && view.find) {
     event.preventDefault();
     view.find();
-  } else if (event.key === 'Escape' && view instanceof JobView) {
+  } else if (event.key === 'Escape' && !(view instanceof ListView)) {
     location.hash = '#/';
   }
 }

@@ -3,7 +3,8 @@
 import { el, show, svg } from './dom.js';
 import { t } from './i18n.js';
 
-const draw = (node) => (typeof node === 'string' ? node : svg(node[0], node[1], node.slice(2).map(draw)));
+/** The server's picture. */
+export const draw = (node) => (typeof node === 'string' ? node : svg(node[0], node[1], node.slice(2).map(draw)));
 
 /** Draw the training into `node`, which is hidden if there is none. */
 export function drawTraining(node, training) {

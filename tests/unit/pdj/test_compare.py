@@ -8,7 +8,7 @@ import pytest
 from api.objects import Raw
 from api.training import Point
 from pdj.facts.training import Training
-from pdj.text.compare import MAX_DIFFERENCES, ROWS, draw_comparison
+from pdj.text.compare import MAX_DIFFERENCES, ROWS, compare, draw_comparison
 from reconcile.words.progress import Progress
 from tests.memory.builders import NOW, a_job, a_template, stamp
 
@@ -31,7 +31,7 @@ def training(*points: tuple[int, float, float]) -> Training:
 
 def drawn(a: Raw, b: Raw, *trainings: Training | None) -> dict[str, list[str]]:
     """The rows by their titles."""
-    lines = draw_comparison([a, b], trainings or (None, None), END)
+    lines = draw_comparison(compare([a, b], trainings or (None, None), END))
     cells = [[each for each in line.split("   ") if each.strip()] for line in lines if line]
     return {first.strip(): [each.strip() for each in rest] for first, *rest in cells}
 
@@ -87,16 +87,16 @@ def test_steps_that_were_trained_again_count_once():
     "value", ["\x1b[31mred", "long " * 100, "two\nlines"], ids=["escape", "long", "lines"]
 )
 def test_values_of_others_stay_in_their_cells(value):
-    lines = draw_comparison([job("a", ("X", value)), job("b", ("X", "1"))], (None, None), END)
+    jobs = [job("a", ("X", value)), job("b", ("X", "1"))]
+    lines = draw_comparison(compare(jobs, (None, None), END))
     assert all("\x1b" not in line and len(line) < 200 for line in lines)
 
 
 def test_there_are_few_rows_however_many_points_and_differences():
     points = [(step, step, 1.0) for step in range(60)]
     many = [(f"V{number}", "1") for number in range(100)]
-    lines = draw_comparison(
-        [job("a", *many), job("b")], (training(*points), training(*points)), END
-    )
+    trained = (training(*points), training(*points))
+    lines = draw_comparison(compare([job("a", *many), job("b")], trained, END))
     assert len(lines) == 6 + 2 * ROWS + 2 + MAX_DIFFERENCES + 1
     assert lines[-1] == "150 more fields differ"
 
