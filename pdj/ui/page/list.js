@@ -18,6 +18,8 @@ const COLUMNS = [
   ['by', (a, b) => !a.by - !b.by || a.by.localeCompare(b.by) || b.created - a.created],
   ['age', (a, b) => b.created - a.created || a.name.localeCompare(b.name)],
 ];
+/** Columns that are left out where no job has anything to show in them. */
+const HAS = { progress: (row) => row.step !== null, accelerators: (row) => row.accelerators, by: (row) => row.by };
 const START = { text: '', phase: '', namespace: '', mine: '', sort: 'age', turned: '' };
 
 /** How far the training is: a bar of the cell's own, and a number. */
@@ -166,6 +168,7 @@ export class ListView {
     this.mine.setAttribute('aria-pressed', String(Boolean(this.chosen.mine)));
     if (this.hasNamespaces) this.drawNamespaces(all);
     this.place(shown);
+    for (const [name, has] of Object.entries(HAS)) this.table.classList.toggle(`no-${name}`, !shown.some(has));
     this.table.hidden = !shown.length;
     setText(this.more, found.length > shown.length ? t('more', found.length - shown.length) : '');
     this.drawEmpty(all.length, found.length);
