@@ -131,10 +131,6 @@ pdj: $(STAMP) ## Build kubectl pdj as one file, build/kubectl-pdj, which needs P
 wheel: ## Build the Python client as a wheel, build/paddlejob-*.whl; it needs Python 3.11 and nothing else
 	@$(PYTHON) -m release.wheel build
 
-.PHONY: pdj-release
-pdj-release: $(STAMP) ## Its archive and krew manifest in build/, for a release whose archive will lie at URL=...
-	@$(BIN)/python -m release.krew $(URL) build
-
 SITE := build/site
 
 $(SITE)/env/.installed: requirements/site.txt
@@ -146,6 +142,13 @@ $(SITE)/env/.installed: requirements/site.txt
 site: $(STAMP) $(SITE)/env/.installed ## Make a site of the documents, build/site/site; fails on links and anchors that lead nowhere
 	@$(BIN)/python -m release.site $(SITE)
 	@$(SITE)/env/bin/zensical build --strict --config-file $(SITE)/zensical.toml
+
+# Where the files of a release will lie, and its image: `make release REPOSITORY=... IMAGE=...`.
+export REPOSITORY ?=
+.PHONY: release
+release: site ## Build all files of a release, build/release-<version>: REPOSITORY=https://github.com/you/your-fork IMAGE=registry/name
+	@$(BIN)/python -m release.folder $(SITE)/site \
+		$(or $(IMAGE),paddlejob-operator) $(or $(REPOSITORY),https://github.com/OWNER/paddlejob-operator)
 
 .PHONY: generate
 generate: $(STAMP) ## Write the generated manifests

@@ -7,7 +7,7 @@ These names are part of the API: change a value only together with a new API ver
 from enum import StrEnum
 from typing import Final
 
-RELEASE: Final = "0.1.0"
+RELEASE: Final = "0.5.0"
 """The release of the operator, its image and its chart."""
 GROUP: Final = "batch.paddlepaddle.org"
 VERSION: Final = "v1"

@@ -29,12 +29,9 @@ def render() -> dict[str, str]:
         **{f"manifests/{path}": text for path, text in _plain().items()},
         **{f"manifests/kustomize/{path}": text for path, text in _bases().items()},
         **{f"charts/{CHART}/{path}": text for path, text in chart.items()},
-        **{f"docs/{page}": text for page, text in _documents().items()},
+        **{f"docs/{page}": text for page, text in render_reference().items()},
+        **render_documents(ROOT),
     }
-
-
-def _documents() -> dict[str, str]:
-    return render_documents(ROOT / "docs") | render_reference()
 
 
 def _plain() -> dict[str, str]:

@@ -1,22 +1,29 @@
-"""Fills the table of Kueue's reasons in both languages of its page, from the catalogue."""
+"""Fills what documents repeat: the table of Kueue's reasons, and the number of the release."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from api.catalogue.kueue import ROWS
 from api.catalogue.meaning import LANGUAGES, Words, say
+from api.constants import RELEASE
 
 KUEUE_TITLES: Words = (
     "| Kueue's reason | meaning | what to do |",
     "| Kueue 的原因 | 含义 | 如何处理 |",
 )
+NUMBERED = ("README.md", "docs/install.md", "docs/install.zh.md")
+NUMBER = re.compile(r"(paddlejob-operator:|/v|at version )\d+\.\d+\.\d+")
 
 
-def render_documents(docs: Path) -> dict[str, str]:
-    """The text of each page that has the table, with the table made anew, by its name."""
-    return {
-        page: _fill((docs / page).read_text(), language)
-        for language, page in zip(LANGUAGES, ("kueue.md", "kueue.zh.md"), strict=True)
+def render_documents(root: Path) -> dict[str, str]:
+    """The text of each page that repeats something, with that made anew, by its path."""
+    pages = {
+        page: _fill((root / page).read_text(), language)
+        for language, page in zip(LANGUAGES, ("docs/kueue.md", "docs/kueue.zh.md"), strict=True)
+    }
+    return pages | {
+        page: NUMBER.sub(rf"\g<1>{RELEASE}", (root / page).read_text()) for page in NUMBERED
     }
 
 

@@ -21,8 +21,20 @@ from controller.options import build_parser
 from metrics import Census, Metrics, NamespaceCensus
 
 FIRST_RELEASE = "0.1.0"
-SINCE: dict[str, str] = {}
-"""The release that brought a field, by the field's path; all others are there since the first."""
+SINCE = {
+    field: release
+    for release, fields in {
+        "0.2.0": "status.lostReason status.lostSince status.message status.quickRestarts "
+        "status.reason status.restartedAt",
+        "0.3.0": "status.failures[].ending status.fruitlessRestarts status.givenBack "
+        "status.givenBackAt status.waiting",
+        "0.4.0": "spec.resume spec.stallPolicy status.lostSeconds status.progress "
+        "status.resumeStep",
+        "0.5.0": "spec.stallPolicy.notFinite status.progress.history",
+    }.items()
+    for field in fields.split()
+}
+"""The release that brought a field with those below it; all others are there since the first."""
 INTRODUCTION: Words = (
     "Made by `make generate` from the code. Fields as kubectl explains them:",
     "由 `make generate` 从代码生成。字段、标签、变量、指标和参数的说明是英文的，与 kubectl 一致：",
@@ -88,16 +100,16 @@ def _reasons(language: str) -> Iterator[list[str]]:
         yield [f"`{reason}`", seen, meaning, say(WHO[who], language), say(next_step, language)]
 
 
-def _fields(path: str, schema: Raw) -> Iterator[list[str]]:
+def _fields(path: str, schema: Raw, since: str = FIRST_RELEASE) -> Iterator[list[str]]:
     """The fields of an object, each followed by its own; a pod template's are Kubernetes'."""
     for name, field in schema.get("properties", {}).items():
         kind, inner = _kind(field)
         default = f"`{field['default']}`" if "default" in field else "–"
         own = f"{path}.{name}"
-        since = SINCE.get(own, FIRST_RELEASE)
-        yield [f"`{own}`", kind, default, field.get("description", ""), since]
+        added = SINCE.get(own, since)
+        yield [f"`{own}`", kind, default, field.get("description", ""), added]
         if name != "template":
-            yield from _fields(own if inner is field else f"{own}[]", inner)
+            yield from _fields(own if inner is field else f"{own}[]", inner, added)
 
 
 def _kind(field: Raw) -> tuple[str, Raw]:

@@ -4,23 +4,22 @@ The file is a zip that Python can run. It contains our packages, the Python part
 web server of `kubectl pdj ui`, but no native code, so nothing has to be unpacked when it runs.
 """
 
-import compileall
 import importlib
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
-import zipapp
-from configparser import ConfigParser
 from pathlib import Path
 
-from pdj.commands.version import VERSION_FILE
+from release.pack import pack_zip, read_folder
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("api", "kube", "reconcile", "pdj")
 LIBRARIES = ("yaml", "starlette", "uvicorn", "anyio", "click", "h11", "typing_extensions")
 """Packages in pure Python: uvicorn and starlette with everything that they import."""
 LEFT_OUT = ("__pycache__", "*.so")
-INTERPRETER = "/usr/bin/env python3"
+INTERPRETER = b"#!/usr/bin/env python3\n"
 MAIN = "from pdj.__main__ import run\nrun()\n"
 
 
@@ -33,18 +32,12 @@ def build(target: Path) -> None:
         for library in LIBRARIES:
             _copy_library(library, folder)
         (folder / "__main__.py").write_text(MAIN)
-        (folder / "pdj" / "commands" / VERSION_FILE).write_text(project_version())
-        # Byte code beside the sources, where Python looks for it in a zip.
-        compileall.compile_dir(folder, quiet=1, legacy=True, stripdir=name)
-        zipapp.create_archive(folder, target, INTERPRETER, compressed=True)
+        # Byte code beside the sources, where Python looks for it in a zip; the same each time.
+        command = [sys.executable, "-m", "compileall", "-q", "-b", "-s", name, name]
+        command += ["--invalidation-mode=unchecked-hash"]
+        subprocess.run(command, env=os.environ | {"PYTHONHASHSEED": "0"}, check=True)
+        target.write_bytes(INTERPRETER + pack_zip(read_folder(folder)))
     target.chmod(0o755)
-
-
-def project_version() -> str:
-    """The version in this checkout's setup.cfg."""
-    config = ConfigParser()
-    config.read(ROOT / "setup.cfg")
-    return config["metadata"]["version"]
 
 
 def _copy_library(name: str, folder: Path) -> None:

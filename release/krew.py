@@ -1,18 +1,14 @@
-"""`python -m release.krew URL FOLDER`: the archive of a release, and the krew manifest for it.
-
-URL is the address at which the archive will be published. The manifest contains the URL and the
-archive's sha256.
-"""
+"""The archive of `kubectl pdj` in a release, and the krew manifest for it."""
 
 import hashlib
-import sys
-import tarfile
 import tempfile
 from pathlib import Path
 
 import yaml
 
-from release.build import ROOT, build, project_version
+from api.constants import RELEASE
+from release.build import ROOT, build
+from release.pack import pack_tar
 
 TEMPLATE = Path(__file__).with_name("krew.yaml")
 PROGRAM = "kubectl-pdj"
@@ -21,28 +17,17 @@ MANIFEST = "pdj.yaml"
 
 
 def release(url: str, folder: Path) -> None:
-    """Write archive and manifest into the folder."""
+    """Write the archive, which will be at this address, and the manifest, which has its sha256."""
     folder.mkdir(parents=True, exist_ok=True)
-    archive = folder / ARCHIVE
-    with tempfile.TemporaryDirectory() as name, tarfile.open(archive, "w:gz") as made:
+    with tempfile.TemporaryDirectory() as name:
         program = Path(name, PROGRAM)
         build(program)
-        made.add(program, PROGRAM)
-        made.add(ROOT / "LICENSE", "LICENSE")
+        files = {PROGRAM: program.read_bytes(), "LICENSE": (ROOT / "LICENSE").read_bytes()}
+    archive = pack_tar(files)
+    (folder / ARCHIVE).write_bytes(archive)
     manifest = yaml.safe_load(TEMPLATE.read_text())
-    manifest["spec"]["version"] = f"v{project_version()}"
+    manifest["spec"]["version"] = f"v{RELEASE}"
     (platform,) = manifest["spec"]["platforms"]
     platform["uri"] = url
-    platform["sha256"] = hashlib.sha256(archive.read_bytes()).hexdigest()
+    platform["sha256"] = hashlib.sha256(archive).hexdigest()
     (folder / MANIFEST).write_text(yaml.safe_dump(manifest, sort_keys=False))
-
-
-def main() -> None:
-    """The command line."""
-    url, folder = sys.argv[1], Path(sys.argv[2])
-    release(url, folder)
-    sys.stdout.write(f"written: {folder / ARCHIVE}, {folder / MANIFEST}\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -7,15 +7,14 @@ The same sources give the same file. It has one top-level package, `paddlejob`. 
 import base64
 import hashlib
 import sys
-import zipfile
 from configparser import ConfigParser
 from pathlib import Path
 
-from pdj.commands.version import VERSION_FILE
-from release.build import PACKAGES, ROOT, project_version
+from api.constants import RELEASE
+from release.build import PACKAGES, ROOT
 from release.nested import TOP, nest
+from release.pack import pack_zip
 
-MTIME = (1980, 1, 1, 0, 0, 0)
 NEEDED = ("PyYAML",)
 EXTRAS = {
     "kubeflow": ("kubeflow>=0.5,<0.6",),
@@ -29,24 +28,18 @@ LEFT_OUT = {"__pycache__", "dev.txt", "site.in", "site.txt"}
 
 def build(folder: Path) -> Path:
     """Write the wheel; returns its path."""
-    version = project_version()
-    info = f"paddlejob-{version}.dist-info"
+    info = f"paddlejob-{RELEASE}.dist-info"
     files = {
         **contents(),
-        f"{TOP}/pdj/commands/{VERSION_FILE}": version.encode(),
-        f"{info}/METADATA": describe(version).encode(),
+        f"{info}/METADATA": describe().encode(),
         f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/entry_points.txt": programs().encode(),
     }
     lines = [f"{name},sha256={_digest(content)},{len(content)}" for name, content in files.items()]
     files[f"{info}/RECORD"] = "\n".join([*lines, f"{info}/RECORD,,", ""]).encode()
-    target = folder / f"paddlejob-{version}-py3-none-any.whl"
+    target = folder / f"paddlejob-{RELEASE}-py3-none-any.whl"
     folder.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for name, content in files.items():
-            entry = zipfile.ZipInfo(name, MTIME)
-            entry.external_attr = (0o100755 if content.startswith(b"#!") else 0o100644) << 16
-            wheel.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    target.write_bytes(pack_zip(files))
     return target
 
 
@@ -90,7 +83,7 @@ def programs() -> str:
     return "\n".join(["[console_scripts]", *named, ""])
 
 
-def describe(version: str) -> str:
+def describe() -> str:
     """The METADATA. The versions that setup.cfg pins are the lowest ones allowed."""
     config = ConfigParser()
     config.read(ROOT / "setup.cfg")
@@ -99,7 +92,7 @@ def describe(version: str) -> str:
         for text in (config["options"]["install_requires"], config["options.extras_require"]["ui"])
         for line in text.split()
     )
-    lines = ["Metadata-Version: 2.1", "Name: paddlejob", f"Version: {version}"]
+    lines = ["Metadata-Version: 2.1", "Name: paddlejob", f"Version: {RELEASE}"]
     lines += ["Summary: Train with PaddleJobs on Kubernetes, from Python", "License: Apache-2.0"]
     lines += ["Requires-Python: >=3.11"]
     lines += [f"Requires-Dist: {name}>={pinned[name]}" for name in NEEDED]

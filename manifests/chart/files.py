@@ -28,6 +28,8 @@ from manifests.text import HEADER, ORIGIN, to_yaml
 
 CHART = "paddlejob-operator"
 KUBERNETES = ">=1.25.0-0"
+HOME = "https://github.com/OWNER/paddlejob-operator"
+"""Until a release names the repository that it comes from."""
 TEMPLATE_HEADER = f"{{{{- /* {ORIGIN} */ -}}}}\n"
 PLACE = "place"
 """Where a hand-written template adds fields: the key of its name."""
@@ -77,6 +79,10 @@ def _about() -> Raw:
         "appVersion": TAG,
         "kubeVersion": KUBERNETES,
         "keywords": ["paddlepaddle", "training", "operator"],
+        "home": HOME,
+        "sources": [HOME],
+        "icon": f"{HOME}/raw/v{TAG}/docs/images/icon.svg",
+        "maintainers": [{"name": "PaddleJob operator", "url": HOME}],
         "annotations": {
             "artifacthub.io/category": "ai-machine-learning",
             "artifacthub.io/license": "Apache-2.0",

@@ -1,11 +1,9 @@
 """`version`: the versions of this tool and of the cluster, and whether they match."""
 
 import argparse
-import pkgutil
 from datetime import timedelta
-from importlib import metadata
 
-from api.constants import API_VERSION, VERSION
+from api.constants import API_VERSION, RELEASE, VERSION
 from api.crd import CRD_NAME
 from api.objects import Raw, name_of, namespace_of, parse_time
 from kube.errors import ApiError, Forbidden, Transient
@@ -14,8 +12,6 @@ from pdj.gather.jobs import NO_OPERATOR, check_served
 from pdj.session import Session
 from pdj.text.terminal import plain
 
-VERSION_FILE = "version.txt"
-"""The file with the version in what `release/` builds."""
 FITS = "this tool and the cluster's CRD match"
 COMPETE = "two operators lead at once and overwrite each other's changes: remove one of them"
 ALL_LEASE = "paddlejob-operator-all"
@@ -32,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(session: Session) -> int:
     """Print the versions. Returns 1 if the CRD is missing or differs, but 0 without a cluster."""
-    session.screen.write(f"kubectl-pdj   {own_version()} ({API_VERSION})")
+    session.screen.write(f"kubectl-pdj   {RELEASE} ({API_VERSION})")
     if session.options.client:
         return OK
     try:
@@ -87,18 +83,6 @@ def _leaders(session: Session) -> list[str]:
     latest = max(filter(None, held.values()), default=None)
     fresh = timedelta(seconds=STALE_SECONDS)
     return sorted(who for who, at in held.items() if at and latest and latest - at < fresh)
-
-
-def own_version() -> str:
-    """The version of the package, or the one in what was built; unknown in a checkout."""
-    try:
-        return metadata.version("paddlejob-operator")
-    except metadata.PackageNotFoundError:
-        pass
-    try:
-        return (pkgutil.get_data(__package__, VERSION_FILE) or b"").decode()
-    except OSError:
-        return "unknown (a checkout)"
 
 
 def _fit(session: Session) -> str:

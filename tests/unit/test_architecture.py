@@ -26,7 +26,7 @@ ALLOWED = {
     "localcluster": {"localcluster", "kube"},
     "benchmarks": {"benchmarks", "localcluster", "kube"},
     "manifests": {"manifests", "api", "controller", "metrics"},
-    "release": {"release", "pdj"},
+    "release": {"release", "pdj", "api", "manifests"},
     "examples": {"examples", "localcluster"},
 }
 PACKAGES = tuple(ALLOWED)

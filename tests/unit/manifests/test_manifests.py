@@ -225,9 +225,13 @@ def test_the_page_names_ones_own_image_in_every_manifest(tmp_path: Path) -> None
 
 
 def test_release_is_the_same_everywhere() -> None:
-    """Of the package, the image and the chart."""
+    """Of the package, the image, the chart, the documents and the newest notes."""
     setup = ConfigParser()
     setup.read(ROOT / "setup.cfg")
+    assert setup["metadata"]["version"] == "attr: api.constants.RELEASE"
     chart = yaml.safe_load((ROOT / "charts" / "paddlejob-operator" / "Chart.yaml").read_text())
-    told = {setup["metadata"]["version"], chart["version"], str(chart["appVersion"])}
-    assert told == {RELEASE}
+    assert {chart["version"], str(chart["appVersion"])} == {RELEASE}
+    pages = {path: path.read_text() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]}
+    ours = r"(?:paddlejob-operator:|paddlejob-operator/\S+/v|at version )(\d+\.\d+\.\d+)"
+    assert {number for page in pages.values() for number in re.findall(ours, page)} == {RELEASE}
+    assert re.findall(r"^## (\d\S+)", pages[ROOT / "CHANGELOG.md"], re.MULTILINE)[0] == RELEASE

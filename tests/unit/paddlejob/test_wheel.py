@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from release.build import ROOT, project_version
+from api.constants import RELEASE
+from release.build import ROOT
 from release.wheel import build
 from tests.live.wheel import OURS, install_wheel, take_our_names
 
@@ -75,7 +76,7 @@ def run(*words: object, cwd: Path, **env: str) -> str:
 
 def test_the_wheel_has_one_top_level_name(python):
     (packages,) = python.parents[1].glob("lib/python*/site-packages")
-    version = project_version()
+    version = RELEASE
     assert {each.name for each in packages.iterdir()} - {"yaml", "__pycache__"} == {
         *("paddlejob", f"paddlejob-{version}.dist-info")
     }
@@ -179,7 +180,7 @@ def test_an_import_of_the_wheel_imports_next_to_nothing(python, place):
 
 def test_the_wheel_brings_the_command(python, place):
     said = run(python.with_name("kubectl-pdj"), "version", "--client", cwd=place)
-    assert said.startswith(f"kubectl-pdj   {project_version()} ")
+    assert said.startswith(f"kubectl-pdj   {RELEASE} ")
     job = yaml.safe_load((ROOT / "examples" / "resnet.yaml").read_text())
     (place / "job.yaml").write_text(yaml.safe_dump(job))
     assert "kind: ConfigMap" in run(

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from api.constants import RELEASE
 from pdj.act.host import NO_CHECKOUT
-from release.build import build, project_version
+from release.build import build
 from release.krew import TEMPLATE, release
 
 CHECKOUT = Path(__file__).parents[3]
@@ -47,7 +48,7 @@ def test_offline_commands_run(one_file):
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Archive and krew manifest, as `make pdj-release` makes them."""
+    """Archive and krew manifest, as `make release` makes them."""
     folder = tmp_path_factory.mktemp("release")
     release(URL, folder)
     return folder
@@ -58,7 +59,7 @@ def test_the_krew_manifest_is_that_of_its_archive(released):
     (platform,) = spec["platforms"]
     archive = (released / "kubectl-pdj.tar.gz").read_bytes()
     assert (platform["uri"], platform["sha256"]) == (URL, hashlib.sha256(archive).hexdigest())
-    assert spec["version"] == f"v{project_version()}"
+    assert spec["version"] == f"v{RELEASE}"
     assert KREW_VERSION.fullmatch(spec["version"])
     assert 0 < len(spec["shortDescription"]) <= 50
     assert "`python3` on the PATH" in spec["caveats"]
@@ -70,7 +71,7 @@ def test_what_krew_installs_of_the_archive_runs(released, tmp_path):
         assert sorted(archive.getnames()) == sorted(each["from"] for each in platform["files"])
         archive.extractall(tmp_path, filter="data")
     done = run(tmp_path / platform["bin"], "version", "--client")
-    assert done.stdout.split()[:2] == ["kubectl-pdj", project_version()], done
+    assert done.stdout.split()[:2] == ["kubectl-pdj", RELEASE], done
 
 
 def test_the_manifest_in_the_checkout_is_a_template(released):
