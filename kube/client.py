@@ -101,12 +101,9 @@ class Client:
 
     def list(self, path: str, query: Query | None = None) -> tuple[list[Raw], str]:
         """All objects of a collection, page by page, and the version of the list."""
-        items: list[Raw] = []
-        version = ""
-        for page in self.pages(path, query or {}):
-            items += page.get("items") or ()
-            version = version_of(page)
-        return items, version
+        pages = [*self.pages(path, query or {})]
+        items = [each for page in pages for each in page.get("items") or ()]
+        return items, version_of(pages[-1])
 
     def pages(
         self,

@@ -168,19 +168,16 @@ class ListWatch(Generic[Packed]):
 
     def _list(self) -> float:
         asked = self._lists_asked
-        entries, version = self._read_list()
+        try:
+            entries, version = self._read_pages(PAGE_SIZE)
+        except Gone:
+            # Reading the pages took longer than the server keeps a version: ask for all in one.
+            entries, version = self._read_pages(0)
         self._replace(entries, version)
         self._version = version
         self._listed_at = self._left_at = self._heard_at = self._clock.monotonic()
         self._lists_answered = asked
         return 0.0
-
-    def _read_list(self) -> tuple[list[Packed], str]:
-        try:
-            return self._read_pages(PAGE_SIZE)
-        except Gone:
-            # Reading the pages took longer than the server keeps a version: ask for all in one.
-            return self._read_pages(0)
 
     def _read_pages(self, limit: int) -> tuple[list[Packed], str]:
         entries: list[Packed] = []

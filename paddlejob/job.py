@@ -26,7 +26,7 @@ from pdj.act.follow import read_log
 from pdj.act.submit import replace_job
 from pdj.act.wait import wait_for, wait_until_gone
 from pdj.facts.facts import Facts
-from pdj.facts.picture import JobPicture, has_ended, headline_of
+from pdj.facts.picture import JobPicture, has_ended, headline_of, phase_of
 from pdj.gather.facts import gather
 from pdj.gather.jobs import Handle, look
 from pdj.gather.live import pictures
@@ -75,7 +75,7 @@ class Job:
     @property
     def phase(self) -> str:
         """The job's phase, such as Pending, Running or Failed; empty until the operator sets it."""
-        return str((self.raw.get("status") or {}).get("phase") or "")
+        return phase_of(self.raw)
 
     @property
     def reason(self) -> str:

@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     except OSError as error:
         _print_no_more()
-        return say(f"{error.strerror or error}{_file_of(error)}", FAILED)
+        file = f": {error.filename}" if error.filename else ""
+        return say(f"{error.strerror or error}{file}", FAILED)
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
@@ -60,10 +61,6 @@ def _open_missing() -> None:
 def _print_no_more() -> None:
     """Drop output that cannot be printed, so that Python reports no error about it on exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _file_of(error: OSError) -> str:
-    return f": {error.filename}" if error.filename else ""
 
 
 def _run(given: list[str]) -> int:

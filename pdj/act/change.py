@@ -7,7 +7,7 @@ from api.constants import ANNOTATION_RESTARTED_AT, Phase
 from api.objects import Raw
 from kube.client import Client
 from pdj.errors import Problem
-from pdj.facts.picture import has_ended
+from pdj.facts.picture import has_ended, phase_of
 from pdj.gather.paths import path_of
 
 
@@ -22,7 +22,7 @@ def suspend(client: Client, raw: Raw) -> Change:
     """Suspend a job. Raises Problem for a job that has ended."""
     _refuse_ended(raw)
     _patch(client, raw, {"spec": {"suspend": True}})
-    return Change("suspended", lambda job: _phase(job) == Phase.SUSPENDED)
+    return Change("suspended", lambda job: phase_of(job) == Phase.SUSPENDED)
 
 
 def resume(client: Client, raw: Raw) -> Change:
@@ -43,7 +43,7 @@ def scale(client: Client, raw: Raw, workers: int) -> Change:
         if status.get("observedGeneration", 0) < generation:
             return False
         running = (status.get("worker") or {}).get("running", 0)
-        return _phase(job) == Phase.SUSPENDED or running == workers
+        return phase_of(job) == Phase.SUSPENDED or running == workers
 
     return Change(f"scaled to {workers} worker{'s' * (workers != 1)}", has_scaled)
 
@@ -65,11 +65,7 @@ def delete(client: Client, raw: Raw) -> None:
 
 def runs(job: Raw) -> bool:
     """Whether the job runs or has completed."""
-    return _phase(job) in (Phase.RUNNING, Phase.COMPLETING, Phase.COMPLETED)
-
-
-def _phase(job: Raw) -> str:
-    return str((job.get("status") or {}).get("phase") or "")
+    return phase_of(job) in (Phase.RUNNING, Phase.COMPLETING, Phase.COMPLETED)
 
 
 def _patch(client: Client, raw: Raw, patch: Raw) -> Raw:

@@ -5,6 +5,7 @@ from contextlib import closing
 
 from api.objects import Raw, uid_of
 from pdj.errors import Problem
+from pdj.facts.picture import phase_of
 from pdj.gather.jobs import Handle
 from pdj.gather.live import LiveJob, pictures
 
@@ -23,7 +24,7 @@ def wait_for(
             news(picture.raw)
             if holds(picture.raw):
                 return picture.raw
-            phase = str((picture.raw.get("status") or {}).get("phase"))
+            phase = phase_of(picture.raw)
     raise Problem(f"the job {handle.name} has ended: {phase}")
 
 

@@ -18,21 +18,20 @@ _ENTRY = r"""
     | \.(git|ssh|gnupg|aws|azure|gcloud|oci|aliyun|kube|pip|secrets?|credentials?)
     | [^/]*\.(tfstate|tfvars)
 """
-_FILE = r"""
+_COPIED = r"(\ ?\([\w\ ]+\)|\ (-\ )?(copy|副本)(\ \d+)?)"
+"""What browsers and file managers add to the name of a copy."""
+_FILE = rf"""
     # settings and lists whose name ends in a word for secrets
     ([^/]*[-_.\ ])?(credentials?|secrets?|passw(or)?ds?|kubeconfig|service[-_]?account|vault[-_]pass
         |(private|secret|access|api|root|deploy|ssh|gcp|sa|auth|service[-_]?account)[-_]?keys?)
-        COPIED*(\.(json|ya?ml|toml|ini|txt|cfg|conf|xml|properties|csv))?
-    | \.?(?!(bos|eos|pad|unk|sep|cls|mask|next|special)_)([^/.]*[-_])?token COPIED*(\.(txt|json))?
+       {_COPIED}*(\.(json|ya?ml|toml|ini|txt|cfg|conf|xml|properties|csv))?
+    | \.?(?!(bos|eos|pad|unk|sep|cls|mask|next|special)_)([^/.]*[-_])?token{_COPIED}*(\.(txt|json))?
     | (?!(example|sample|template|dist|defaults?)\.)[^/]+\.env | stored_tokens
     | [^/]*(client_secret|service[-_]account|gha-creds|firebase-adminsdk)[^/]*\.json
-    | (kaggle COPIED*\.json|rclone\.conf|clearml\.conf)
+    | (kaggle{_COPIED}*\.json|rclone\.conf|clearml\.conf)
 """
-_COPIED = r"(\ ?\([\w\ ]+\)|\ (-\ )?(copy|副本)(\ \d+)?)"
-"""What browsers and file managers add to the name of a copy."""
 _COPY = rf"(~|\.(bak|backup|old|orig|save|swp|\d+)|{_COPIED})*"
-_FILES = _FILE.replace("COPIED", _COPIED)
-_NAME = re.compile(rf"(^|/)(({_ENTRY}){_COPY}(/|$)|({_FILES}){_COPY}$)", re.VERBOSE)
+_NAME = re.compile(rf"(^|/)(({_ENTRY}){_COPY}(/|$)|({_FILE}){_COPY}$)", re.VERBOSE)
 _USER = re.compile(r"([^/?#]*|[^@]*)(?=@)")
 """What comes before the last @ of a host, or before the first of all."""
 _HOST = re.compile(r"[^:]*[/?#]|\[|[^:]*:\d*/")

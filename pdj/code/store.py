@@ -96,11 +96,6 @@ def code_of(client: Client, job: Raw) -> Raw:
     raise Problem(f"the job {name_of(job)} was sent without code")
 
 
-def _is_same_code(there: Raw, wanted: Raw) -> bool:
-    """Whether a ConfigMap is immutable and has the wanted code."""
-    return bool(there.get("immutable")) and digest_of(there) == digest_of(wanted)
-
-
 def config_map_names(job: Raw) -> set[str]:
     """Names of the ConfigMaps whose code the job's pods unpack."""
     spec = job.get("spec") or {}
@@ -130,7 +125,8 @@ def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
         there = client.find(path_of_config_map(config_map))
         if there is None:
             return client.create(path, config_map, STRICT)
-        if LABEL_CODE_OF not in labels_of(there) or not _is_same_code(there, config_map):
+        is_same = there.get("immutable") and digest_of(there) == digest_of(config_map)
+        if LABEL_CODE_OF not in labels_of(there) or not is_same:
             raise Problem(
                 f"a ConfigMap {name_of(there)} exists already and belongs to something else"
             ) from error

@@ -13,7 +13,7 @@ from pdj.commands.options import job_name
 from pdj.errors import OK, Problem
 from pdj.facts.picture import JobPicture
 from pdj.gather.bundle import collect
-from pdj.gather.jobs import get_job, look
+from pdj.gather.jobs import get_job, with_pods
 from pdj.session import Session
 from pdj.text.terminal import plain
 
@@ -30,7 +30,7 @@ def run(session: Session) -> int:
     name = session.options.job
     raw = get_job(session.client, session.namespace, name)
     try:
-        picture = look(session.client, session.namespace, name)
+        picture = with_pods(session.client, raw)
     except Exception as error:  # perhaps of the pods alone
         picture = JobPicture(raw, (), f"pods: {error}")
     target = Path(session.options.output or f"pdj-{name}.tar.gz")

@@ -4,10 +4,8 @@ import argparse
 
 from api.constants import CleanPodPolicy, Intranet, Role
 from pdj.commands import local
-from pdj.commands.code import read_bundle
 from pdj.commands.options import natural
 from pdj.commands.submit import add_creation, create_jobs
-from pdj.documents.changes import set_field
 from pdj.documents.job import build_job
 from pdj.documents.pods import NO_QUANTITY, is_quantity
 from pdj.errors import Usage
@@ -70,9 +68,7 @@ def run(session: Session) -> int:
         intranet=options.intranet,
         cleanPodPolicy=options.clean_pod_policy,
     )
-    for assignment in options.set:
-        set_field(job, assignment)
-    return create_jobs(session, [job], read_bundle(session, options.requirements))
+    return create_jobs(session, [job])
 
 
 def _refuse(options: argparse.Namespace, flags: tuple[str, ...], why: str) -> None:

@@ -5,7 +5,6 @@ from functools import partial
 
 from api.objects import Raw, name_of, namespace_of
 from pdj.act.submit import signed, submit, user_name
-from pdj.code.bundle import Bundle
 from pdj.commands.code import add_code, read_bundle
 from pdj.commands.complaints import for_each
 from pdj.commands.options import add_files, files_of
@@ -51,18 +50,19 @@ def run(session: Session) -> int:
     jobs = [job_of(document) for document in documents]
     if not jobs:
         raise Usage("the files contain no object")
-    for job in jobs:
-        for assignment in session.options.set:
-            set_field(job, assignment)
-    return create_jobs(session, jobs, read_bundle(session, session.options.requirements))
+    return create_jobs(session, jobs)
 
 
-def create_jobs(session: Session, jobs: list[Raw], bundle: Bundle | None = None) -> int:
-    """Create or show the jobs. Returns the worst exit code.
+def create_jobs(session: Session, jobs: list[Raw]) -> int:
+    """Create or show the jobs, with what options say of them. Returns the worst exit code.
 
     With --wait, this includes the exit codes for the jobs' results.
     """
     options = session.options
+    for job in jobs:
+        for assignment in options.set:
+            set_field(job, assignment)
+    bundle = read_bundle(session, options.requirements)
     is_preview, is_trial = (options.dry_run == each for each in ("client", "server"))
     if not is_preview:
         user = user_name(session.client)  # raises once for all jobs if there is no cluster

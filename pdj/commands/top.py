@@ -7,7 +7,7 @@ from api.objects import Raw, name_of
 from kube.errors import Forbidden, NotFound, Throttled, Transient
 from pdj.commands.options import job_name
 from pdj.errors import OK, Problem
-from pdj.gather.jobs import look
+from pdj.gather.jobs import get_job
 from pdj.gather.paths import of_job
 from pdj.session import Session
 from pdj.text.tables import table
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(session: Session) -> int:
     """Print CPU and memory of each pod."""
     name = session.options.job
-    look(session.client, session.namespace, name)
+    get_job(session.client, session.namespace, name)  # it says where else there is one
     path = f"{METRICS}/namespaces/{session.namespace}/pods"
     try:
         pods, _ = session.client.list(path, {"labelSelector": of_job(name)})

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 
 from api.constants import Condition, Phase
-from api.objects import Raw, name_of
+from api.objects import Raw, condition_of, name_of
 from kube.client import Client
 from kube.errors import Forbidden
 from pdj.act.change import Change
@@ -12,7 +12,7 @@ from pdj.act.wait import wait_for
 from pdj.commands.complaints import for_each
 from pdj.commands.options import seconds
 from pdj.errors import OK
-from pdj.facts.picture import JobPicture, has_ended, result_of
+from pdj.facts.picture import JobPicture, has_ended, phase_of, result_of
 from pdj.gather.jobs import Handle, get_job
 from pdj.judge.story import first_line
 from pdj.session import Screen, Session
@@ -31,7 +31,7 @@ def phase_teller(notes: Screen) -> Callable[[Raw], None]:
 
     def tell(job: Raw) -> None:
         nonlocal told
-        before, told = told, str((job.get("status") or {}).get("phase") or "")
+        before, told = told, phase_of(job)
         if told not in ("", before):
             notes.write(plain(f"{name_of(job)}: {told}{_why(job, told)}"))
 
@@ -74,7 +74,6 @@ def change_jobs(session: Session, names: list[str], act: Callable[[Client, Raw],
 
 def _why(raw: Raw, phase: str) -> str:
     """For a failed job, the reason and the first line of its message; otherwise empty."""
-    for each in raw["status"].get("conditions") or ():
-        if phase == Phase.FAILED and (each["type"], each["status"]) == (Condition.FAILED, "True"):
-            return f": {each.get('reason')}: {first_line(str(each.get('message') or ''))}"
-    return ""
+    failed = condition_of(raw, Condition.FAILED) if phase == Phase.FAILED else None
+    told = first_line(str(failed.get("message") or "")) if failed else ""
+    return f": {failed.get('reason')}: {told}" if failed else ""

@@ -10,10 +10,9 @@ from typing import Any
 
 from api.constants import API_VERSION, KIND, LABEL_INDEX, TRAINER_CONTAINER, Role
 from api.objects import Raw
-from api.trainer import PORT_VARIABLE, trainer_name
+from api.trainer import trainer_name
+from pdj.documents.advice import OWNED_VARIABLES
 from pdj.errors import Usage
-from reconcile.objects.environment import POD_VARIABLES
-from reconcile.objects.rendezvous import CONFIG_MAP_VARIABLES
 
 KUBEFLOW, VOLCANO, PLAIN = (
     "kubeflow.org/v1/PaddleJob",
@@ -25,7 +24,6 @@ JOB_NAME_LABEL = "job-name"
 INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 VOLCANO_SCHEDULER = "volcano"
 VOLCANO_MAX_RETRY = 3
-_OWNED = (POD_VARIABLES | CONFIG_MAP_VARIABLES) - {PORT_VARIABLE}
 _SERVERS = frozenset({"ps", "pserver", "pservers", "server", "servers", "parameter-server"})
 _WORKERS = frozenset({"worker", "workers", "trainer", "trainers"})
 _CLEAN = {"All": "Always", "None": "Never"}
@@ -296,7 +294,7 @@ def _containers(pod: Raw, path: str, notes: Notes) -> list[Raw]:
         notes.guessed(f"{path}.spec.containers", f"{containers[0].get('name')!r} is the trainer")
     kept = []
     for at, container in enumerate(containers):
-        owned = [e["name"] for e in container.get("env") or () if e.get("name") in _OWNED]
+        owned = [e["name"] for e in container.get("env") or () if e.get("name") in OWNED_VARIABLES]
         for name in owned:
             notes.dropped(f"{path}.spec.containers[{at}].env[{name}]", "the operator sets it")
         env = [each for each in container.get("env") or () if each.get("name") not in owned]

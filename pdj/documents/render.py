@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from api.constants import VOLCANO_API_VERSION
-from api.objects import Raw, format_time, name_of
+from api.constants import VOLCANO_API_VERSION, Condition
+from api.objects import Raw, condition_of, format_time, name_of
 from pdj.documents.checks import find_errors, is_job, with_name
 from pdj.documents.reader import Document
 from pdj.errors import Problem, Usage
@@ -100,7 +100,8 @@ def _wait(plan: Plan) -> float:
 def _after(observed: Observed, plan: Plan, new: list[Raw], around: Surroundings) -> Observed:
     """What the operator would observe in the next pass."""
     status = _patched(observed.job.get("status") or {}, (plan.status or {}).get("status") or {})
-    _refuse_failed(status)
+    if failed := condition_of({"status": status}, Condition.FAILED):
+        raise Problem(f"the operator would fail the job: {failed['message']}")
     count = len(observed.pods)
     pods = [
         _with_address(pod, around.address_of(name_of(pod), count + at))
@@ -134,9 +135,3 @@ def _patched(status: Raw, patch: Raw) -> Raw:
         else:
             merged[key] = value
     return {key: value for key, value in merged.items() if value is not None}
-
-
-def _refuse_failed(status: Raw) -> None:
-    for condition in status.get("conditions") or ():
-        if condition["type"] == "Failed" and condition["status"] == "True":
-            raise Problem(f"the operator would fail the job: {condition['message']}")

@@ -51,7 +51,8 @@ def check(value: Any, schema: Raw, place: Place = ()) -> Faults:
         return
     kind = schema.get("type")
     if kind is not None and not _TYPES[kind](value):
-        yield FieldFault(place, f"must be of type {kind}, not {_type_of(value)}")
+        other = next((name for name, is_it in _TYPES.items() if is_it(value)), "null")
+        yield FieldFault(place, f"must be of type {kind}, not {other}")
         return
     yield from _check_kind(value, schema, place)
     if "enum" in schema and not any(_is_same(value, each) for each in schema["enum"]):
@@ -146,7 +147,3 @@ def _check_number(value: int | float, schema: Raw, place: Place) -> Faults:
         yield FieldFault(place, f"must be greater than or equal to {schema['minimum']}")
     if value > schema.get("maximum", value):
         yield FieldFault(place, f"must be less than or equal to {schema['maximum']}")
-
-
-def _type_of(value: Any) -> str:
-    return next((name for name, is_it in _TYPES.items() if is_it(value)), "null")

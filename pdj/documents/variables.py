@@ -4,7 +4,6 @@ Scripts that were written for other operators then run with empty values, and ea
 """
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 from json import dumps, loads
@@ -95,7 +94,8 @@ def _unknown_variable(part: Part) -> Found:
     if part.trainer.get("envFrom") or _SOURCED.search(script):
         return
     values = "\n".join(value for value in part.env.values() if value)
-    known = _operators(part) | part.env.keys() | set(_assigned(script))
+    assigned = {name for match in _SETS.finditer(script) for name in match.groups() if name}
+    known = _operators(part) | part.env.keys() | assigned
     peers = " ".join(_PEERS.findall(script))
     asked = [*_read(script), *_KUBELETS.findall(values)]
     judged = [name for name in asked if _FAMILIES.fullmatch(name) or name in _read(peers)]
@@ -113,10 +113,6 @@ def _read(script: str) -> list[str]:
     bare = _ASKS.sub(" ", _QUOTED.sub(" ", script))
     found = [name for pattern in (_PLAIN, _BRACED) for name in pattern.findall(bare)]
     return found + [name for pattern in (_KUBELETS, _PYTHONS) for name in pattern.findall(script)]
-
-
-def _assigned(script: str) -> Iterator[str]:
-    return (name for match in _SETS.finditer(script) for name in match.groups() if name)
 
 
 def _volcano(part: Part) -> Found:

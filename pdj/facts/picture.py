@@ -6,7 +6,7 @@ from typing import Any
 
 from api.constants import LABEL_JOB_UID, Condition, Phase
 from api.job import PaddleJob, parse_job
-from api.objects import Raw, labels_of, name_of, parse_time, uid_of
+from api.objects import Raw, labels_of, moment_of, name_of, uid_of
 from api.status import (
     UNREADABLE,
     JobCondition,
@@ -57,15 +57,7 @@ def _with_times(value: Any, name: str = "") -> Any:
     if isinstance(value, list):
         return [_with_times(each, name) for each in value]
     is_time = isinstance(value, str) and name.lower().endswith(("time", "since", "backat"))
-    return "" if is_time and not _is_moment(value) else value
-
-
-def _is_moment(text: str) -> bool:
-    try:
-        moment = parse_time(text)
-    except ValueError:
-        return False
-    return moment is not None and moment.tzinfo is not None
+    return "" if is_time and not moment_of(value) else value
 
 
 def headline_of(status: Raw) -> tuple[str, str]:
@@ -79,12 +71,15 @@ def headline_of(status: Raw) -> tuple[str, str]:
     return str(status.get("reason") or ""), str(status.get("message") or "")
 
 
+def phase_of(raw: Raw) -> str:
+    """The job's phase; empty if it has none yet."""
+    return str((raw.get("status") or {}).get("phase") or "")
+
+
 def result_of(raw: Raw) -> int | None:
     """The exit code for the job's phase; None while it has not ended."""
-    phase = (raw.get("status") or {}).get("phase")
-    if phase == Phase.COMPLETED:
-        return OK
-    return FAILED if phase == Phase.FAILED else None
+    results: dict[str, int] = {Phase.COMPLETED: OK, Phase.FAILED: FAILED}
+    return results.get(phase_of(raw))
 
 
 def has_ended(raw: Raw) -> bool:

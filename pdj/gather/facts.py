@@ -38,7 +38,11 @@ def gather(
     facts = Facts(picture, answers=known)
     with ThreadPoolExecutor(THREADS, "facts") as pool:
         training = pool.submit(read, facts.job) if read else None
-        while asks := {n: ask for n, ask in questions(facts, only) if n not in facts.answers}:
+        while asks := {
+            name: ask
+            for name, ask in questions(facts)
+            if name.startswith(only) and name not in facts.answers
+        }:
             found = dict(zip(asks, pool.map(partial(_answer, client), asks.values()), strict=True))
             facts = replace(facts, answers={**facts.answers, **found})
         return replace(facts, training=training.result()) if training else facts

@@ -19,12 +19,8 @@ HEAD_BYTES = 64 << 10
 MAX_PEERS, PEER_LINES, PEER_BYTES = 10, 3, 8 << 10
 
 
-def questions(facts: Facts, only: str = "") -> Iterator[tuple[str, Ask]]:
-    """What to read, by name: all, or what begins with `only`; more after each round of answers."""
-    return (each for each in _questions(facts) if each[0].startswith(only))
-
-
-def _questions(facts: Facts) -> Iterator[tuple[str, Ask]]:
+def questions(facts: Facts) -> Iterator[tuple[str, Ask]]:
+    """What to read, by name; more after each round of answers."""
     job, reasons, namespace = facts.job, facts.reasons, facts.job.namespace
     yield f"{EVENTS}the job", _events(namespace, f"involvedObject.uid={job.uid}")
     for name in _pods_in_trouble_first(facts)[:MAX_EVENT_PODS]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from api.constants import LABEL_QUEUE, TERMINAL_PHASES, Reason, Role
-from api.objects import Raw, name_of
+from api.objects import Raw, condition_of, name_of
 from api.status import Failure
 from api.trainer import devices_of, most_devices, too_many_devices
 from pdj.facts.facts import FAILED, GROUPS, PLACES, QUOTAS, Answer, Facts, Remark
@@ -97,11 +97,7 @@ def _describe(node: Raw) -> str:
         for key, value in (status.get("allocatable") or {}).items()
         if key in ("cpu", "memory") or "/" in key
     )
-    ready = any(
-        each.get("type") == "Ready" and each.get("status") == "True"
-        for each in status.get("conditions") or ()
-    )
-    notes = [] if ready else ["not ready"]
+    notes = [] if condition_of(node, "Ready") else ["not ready"]
     notes += ["cordoned"] if spec.get("unschedulable") else []
     notes += [f"taint {each.get('key')}" for each in spec.get("taints") or ()]
     return has + "".join(f"; {note}" for note in notes)

@@ -8,7 +8,7 @@ from typing import Any
 from api.catalogue.meaning import Who
 from api.catalogue.reasons import REASONS
 from api.constants import ANNOTATION_SUBMITTED_BY, Role
-from api.objects import Raw, dicts_in, name_of, namespace_of, parse_time, uid_of
+from api.objects import Raw, dicts_in, moment_of, name_of, namespace_of, uid_of
 from api.trainer import count_accelerators
 from pdj.facts.picture import headline_of
 
@@ -72,10 +72,7 @@ def _progress(status: Raw) -> dict[str, Any]:
 
 def seconds(text: Any) -> float | None:
     """A time of Kubernetes in seconds since 1970; None if there is none or it is invalid."""
-    try:
-        moment = parse_time(text)
-    except (TypeError, ValueError):
-        return None
+    moment = moment_of(text)
     return moment.timestamp() if moment else None
 
 

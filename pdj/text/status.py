@@ -28,6 +28,7 @@ _STATES = {
     "Completed": "green",
     "Pending": "yellow",
     "ContainerCreating": "cyan",
+    "Terminating": "dim",
 }
 
 
@@ -121,7 +122,7 @@ def _role(role: Role, wanted: int, pods: list[Pod], paint: Paint, now: datetime)
     rows = [_pod_row(pod, now) for pod in shown[:MAX_PODS]]
 
     def colour(column: int, text: str) -> str:
-        return paint(text, _colour(text.strip())) if column == 1 else text
+        return paint(text, _STATES.get(text.strip(), "red")) if column == 1 else text
 
     leaves = list(table(rows, colour))
     if len(pods) > len(rows):
@@ -146,10 +147,6 @@ def _pod_row(pod: Pod, now: datetime) -> tuple[str, ...]:
     attempt = f"attempt {pod.attempt}" if pod.attempt > 1 else ""
     node = plain(pod.node) or "no node"
     return (plain(pod.name), plain(pod.state), node, restarts, age(pod.created_at, now), attempt)
-
-
-def _colour(state: str) -> str:
-    return _STATES.get(state, "red" if state != "Terminating" else "dim")
 
 
 def _attempts(status: JobStatus, columns: int) -> list[str]:

@@ -39,12 +39,9 @@ TYPES = {
 }
 
 
-def build_app(session: Session, namespace: str, language: str) -> Starlette:
+class App:
     """The application. An empty `namespace` means all; `language` is the page's default."""
-    return _App(session, namespace, language).build()
 
-
-class _App:
     def __init__(self, session: Session, namespace: str, language: str) -> None:
         self._login = session.login
         target = self._login.open()[1]
@@ -60,10 +57,11 @@ class _App:
         self._assets = {each.name: each.read_bytes() for each in page.iterdir()}
 
     def build(self) -> Starlette:
+        """The routes."""
         job = "/api/jobs/{namespace}/{name}"
         return Starlette(
             routes=[
-                Route("/", self._index),
+                Route("/", self._asset),
                 Route("/assets/{name}", self._asset),
                 Route("/api/about", self._tell_about),
                 Route("/api/me", self._tell_me),
@@ -75,20 +73,11 @@ class _App:
                 Route(f"{job}/rights", self._tell_rights),
                 Route(f"{job}/{{action}}", self._act, methods=["POST"]),
             ],
-            exception_handlers={
-                ApiError: self._refuse,
-                Problem: self._refuse,
-                Exception: self._refuse,
-            },
+            exception_handlers=dict.fromkeys((ApiError, Problem, Exception), self._refuse),
         )
 
-    def _index(self, _request: Request) -> Response:
-        return self._file("index.html")
-
     def _asset(self, request: Request) -> Response:
-        return self._file(request.path_params["name"])
-
-    def _file(self, name: str) -> Response:
+        name = request.path_params.get("name", "index.html")
         if name not in self._assets:
             return Response(status_code=HTTPStatus.NOT_FOUND)
         return Response(self._assets[name], media_type=TYPES[name.rpartition(".")[2]])

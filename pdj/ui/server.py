@@ -13,7 +13,7 @@ import uvicorn
 
 from pdj.errors import INTERRUPTED, Problem
 from pdj.session import Session
-from pdj.ui.app import build_app
+from pdj.ui.app import App
 from pdj.ui.door import Door
 from pdj.ui.guard import Guard
 
@@ -56,7 +56,7 @@ def serve(session: Session, namespace: str, language: str) -> None:
     """Serve until Ctrl-C. Raises Problem if the port is taken."""
     with _listen(session.options.port) as listening, closing(Door()) as door:
         port = listening.getsockname()[1]
-        guard = Guard(build_app(session, namespace, language), port, door.close)
+        guard = Guard(App(session, namespace, language).build(), port, door.close)
         url = f"http://{ADDRESS}:{port}/?token={guard.token}"
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # the page shows errors
         config = uvicorn.Config(

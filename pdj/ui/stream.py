@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from pdj.ui.encoding import describe_problem, encode
-from pdj.ui.feeds import Feed, Message
+from pdj.ui.feeds import Feed
 
 MAX_FEEDS = 100
 Result = TypeVar("Result")
@@ -41,7 +41,7 @@ class StreamedFeed(StreamingResponse):
             feed = await self._in_thread(self._open)
             while True:
                 messages = await self._in_thread(feed.take)
-                encoded = partial(_encode_all, messages)
+                encoded = partial(b"".join, map(encode, messages))
                 yield await to_thread.run_sync(encoded) if messages else BEAT
         except Exception as error:  # even a defect: the page shows it
             self._refused(error)
@@ -55,7 +55,3 @@ class StreamedFeed(StreamingResponse):
         if StreamedFeed.limiter is None:
             StreamedFeed.limiter = CapacityLimiter(MAX_FEEDS)
         return await to_thread.run_sync(call, limiter=StreamedFeed.limiter)
-
-
-def _encode_all(messages: list[Message]) -> bytes:
-    return b"".join(map(encode, messages))

@@ -21,7 +21,7 @@ from pdj.access.login import Login
 from pdj.commands import ui
 from pdj.errors import Problem
 from pdj.session import Session
-from pdj.ui.app import build_app
+from pdj.ui.app import App
 from tests.unit.controller.fakes import eventually
 
 Raw = dict[str, Any]
@@ -266,7 +266,7 @@ def test_a_page_logs_in_once(write, monkeypatch):
 
     monkeypatch.setattr("pdj.access.login.open_client", open_once)
     monkeypatch.setattr("pdj.commands.ui.check_served", lambda _client: None)
-    monkeypatch.setattr("pdj.ui.server.serve", build_app)
+    monkeypatch.setattr("pdj.ui.server.serve", App)
     options = {"kubeconfig": write_both(write, "mine", "old"), "context": None}
     assert ui.run(Session(argparse.Namespace(**options, namespace=None, all_namespaces=True))) == 0
     assert opened == ["mine"]

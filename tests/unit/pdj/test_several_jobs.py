@@ -30,8 +30,15 @@ def cluster_of(*names: str, **refusals: ApiError) -> Cluster:
 
 def session(cluster: Cluster, **options: Any) -> Session:
     """A command's, with this cluster for the real one."""
-    usual = {"namespace": "default", "wait": False, "timeout": None, "replace": False}
-    made = Session(Namespace(**usual | {"dry_run": "none", "output": None} | options))
+    usual: dict[str, Any] = {
+        "namespace": "default",
+        "wait": False,
+        "timeout": None,
+        "replace": False,
+    }
+    usual |= {"dry_run": "none", "output": None, "set": [], "requirements": None}
+    usual |= {"code": None, "include": [], "index_url": ""}
+    made = Session(Namespace(**usual | options))
     made.__dict__["client"] = cluster
     return made
 
