@@ -5,9 +5,10 @@ from datetime import timedelta
 
 from api.constants import API_VERSION, RELEASE, VERSION
 from api.crd import CRD_NAME
-from api.objects import Raw, name_of, namespace_of, parse_time
-from kube.errors import ApiError, Forbidden, Transient
+from api.objects import Raw, moment_of, name_of, namespace_of
+from kube.errors import ApiError, Transient
 from pdj.errors import FAILED, OK, Problem
+from pdj.gather.bundle import OPERATOR
 from pdj.gather.jobs import NO_OPERATOR, check_served
 from pdj.session import Session
 from pdj.text.terminal import plain
@@ -56,30 +57,32 @@ def run(session: Session) -> int:
     return OK if fit in (FITS, UNSEEN) else FAILED
 
 
+def _of_operators(session: Session, path: str) -> list[Raw] | None:
+    """The operators' objects of a kind; None if these cannot be read."""
+    try:
+        return session.client.list(path, {"labelSelector": OPERATOR})[0]
+    except ApiError:
+        return None
+
+
 def _operators(session: Session) -> list[str]:
     """The images of the operators' Deployments; empty if these cannot be read."""
-    query = {"labelSelector": "app.kubernetes.io/name=paddlejob-operator"}
-    try:
-        deployments, _ = session.client.list("/apis/apps/v1/deployments", query)
-    except ApiError:
-        return []
+    deployments = _of_operators(session, "/apis/apps/v1/deployments") or []
     pods = [each["spec"]["template"]["spec"] for each in deployments]
     return sorted({str(each.get("image")) for pod in pods for each in pod["containers"]})
 
 
 def _leaders(session: Session) -> list[str]:
     """The Leases that operators hold, and who; without those that nobody has renewed for long."""
-    query = {"labelSelector": "app.kubernetes.io/name=paddlejob-operator"}
-    try:
-        leases, _ = session.client.list("/apis/coordination.k8s.io/v1/leases", query)
-    except ApiError:
+    leases = _of_operators(session, "/apis/coordination.k8s.io/v1/leases")
+    if leases is None:
         return ["unknown: the Leases cannot be read"]
     held = {}
     for lease in leases:
         spec = lease.get("spec") or {}
         if holder := spec.get("holderIdentity"):
-            renewed = parse_time(str(spec.get("renewTime")).partition(".")[0] + "Z")
-            held[f"{namespace_of(lease)}/{name_of(lease)} {holder}"] = renewed
+            where = f"{namespace_of(lease)}/{name_of(lease)}"
+            held[f"{where} {holder}"] = moment_of(spec.get("renewTime"))
     latest = max(filter(None, held.values()), default=None)
     fresh = timedelta(seconds=STALE_SECONDS)
     return sorted(who for who, at in held.items() if at and latest and latest - at < fresh)
@@ -92,7 +95,7 @@ def _fit(session: Session) -> str:
     path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD_NAME}"
     try:
         crd = session.client.get(path)
-    except (Forbidden, ApiError):
+    except ApiError:
         return UNSEEN
     versions = [each for each in crd["spec"]["versions"] if each["name"] == VERSION]
     theirs = _fields(versions[0]["schema"]["openAPIV3Schema"])

@@ -40,8 +40,9 @@ def a_held_lease(namespace: str, renewed: str, holder: str = "pod-1") -> Raw:
         (a_held_lease("second", "04:05"), 1),
         (a_held_lease("second", "01:00"), 0),
         (a_held_lease("second", "04:05", ""), 0),
+        (a_held_lease("second", "no time"), 0),
     ],
-    ids=["two lead", "one has died", "one has released it"],
+    ids=["two lead", "one has died", "one has released it", "one has no time"],
 )
 def test_two_operators_that_lead_at_once_are_an_error(capsys, other, rc):
     cluster = Cluster(leases=[a_held_lease("first", "04:07"), other])
