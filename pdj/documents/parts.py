@@ -7,7 +7,7 @@ from functools import cached_property
 
 from api.constants import Role
 from api.objects import Raw
-from api.trainer import ACCELERATORS, count_accelerators, trainer_name
+from api.trainer import ACCELERATORS, count_accelerators, trainer_of
 from pdj.documents.reader import Place
 
 _WORD = re.compile(r"[^\s;&|()]+|[;&|]|\n")
@@ -31,8 +31,7 @@ class Part:
     @cached_property
     def trainer(self) -> Raw:
         """The container that trains."""
-        name = trainer_name(self.pod)
-        return next(each for each in self.containers if each["name"] == name)
+        return trainer_of(self.pod)
 
     @property
     def trainer_place(self) -> Place:
