@@ -6,7 +6,7 @@ from api.objects import Raw
 from api.training import Point
 from pdj.facts.picture import JobPicture, headline_of
 from pdj.facts.training import Training
-from pdj.gather.pods import read_pods
+from pdj.gather.pods import read_pod
 from pdj.text.curve import draw_curve, to_svg
 from pdj.text.progress import describe_training
 
@@ -46,10 +46,11 @@ def headline(raw: Raw) -> str:
 
 
 def _table(picture: JobPicture) -> str:
-    pods = read_pods(list(picture.pods))
+    pods = picture.pods
     if not pods:
         return ""
-    rows = [(p.name, p.state, p.node, p.attempt, p.restarts) for p in pods[:MAX_PODS]]
+    shown = map(read_pod, pods[:MAX_PODS])
+    rows = [(p.name, p.state, p.node, p.attempt, p.restarts) for p in shown]
     lines = [_row("th", COLUMNS), *(_row("td", row) for row in rows)]
     more = f"<div>and {len(pods) - MAX_PODS} more</div>" if len(pods) > MAX_PODS else ""
     return f"<table>{''.join(lines)}</table>{more}"

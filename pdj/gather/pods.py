@@ -41,11 +41,6 @@ def read_pod(raw: Raw) -> Pod:
     )
 
 
-def read_pods(raws: list[Raw]) -> list[Pod]:
-    """Describe pods, sorted by role, index and attempt."""
-    return sorted(map(read_pod, raws), key=lambda pod: (pod.role, pod.index, pod.attempt, pod.name))
-
-
 def trainer_status(raw: Raw) -> Raw:
     """The status of the trainer container; empty if it has none yet."""
     return container_status(raw, trainer_name(raw.get("spec") or {}))

@@ -8,7 +8,7 @@ from api.constants import Phase, Reason, Role
 from api.objects import parse_time
 from api.signals import signal_name
 from api.status import Failure, JobCondition, JobStatus, RoleStatus
-from pdj.gather.pods import Pod, read_pods
+from pdj.gather.pods import Pod, read_pod
 from pdj.text.curve import describe_curve
 from pdj.text.progress import describe_training, wrap
 from pdj.text.tables import age, bar, table
@@ -48,7 +48,7 @@ def draw_job(facts: "Facts", paint: Paint, now: datetime, columns: int) -> list[
     for reason, said in ((Reason.TRAINED_ALONE, facts.alone), (Reason.LOSS_NOT_FINITE, loss)):
         if said:
             lines.append(shorten(f"│  {paint(reason, 'red')}: {plain(said)}", columns))
-    pods = read_pods(list(picture.pods))
+    pods = [*map(read_pod, picture.pods)]
     has_ended = job.status.failures or job.status.attempt > 1
     ends = [(paint("attempts", "bold"), _attempts(job.status, columns))] if has_ended else []
     branches: list[Branch] = []

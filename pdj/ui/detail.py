@@ -4,12 +4,13 @@ from dataclasses import asdict
 from typing import Any
 
 from api.catalogue.meaning import say
+from api.constants import Role
 from api.job import PaddleJob
 from api.trainer import count_accelerators
 from pdj.facts.facts import Facts
-from pdj.facts.picture import JobPicture, pod_order
+from pdj.facts.picture import JobPicture
 from pdj.facts.training import Training
-from pdj.gather.pods import Pod, read_pod
+from pdj.gather.pods import read_pod
 from pdj.judge.judge import judge
 from pdj.judge.story import Story
 from pdj.text.curve import draw_curve
@@ -31,7 +32,7 @@ def describe_job(facts: Facts, language: str) -> dict[str, Any]:
         "row": row_of(picture.raw),
         "attempt": job.status.attempt,
         "suspended": job.spec.suspend,
-        "workers": _workers(job),
+        "workers": sum(s.replicas for role, s in job.spec.roles.items() if role == Role.WORKER),
         "scalable": job.spec.is_elastic or job.spec.suspend,
         "deleting": job.is_deleting,
         "whys": [describe_finding(each, language) for each in story.findings],
@@ -49,10 +50,6 @@ def describe_job(facts: Facts, language: str) -> dict[str, Any]:
         "podsProblem": picture.pods_problem,
         "timeline": draw_timeline(picture, story.events),
     }
-
-
-def _workers(job: PaddleJob) -> int:
-    return next((spec.replicas for role, spec in job.spec.roles.items() if role == "worker"), 0)
 
 
 def _training(training: Training, language: str) -> dict[str, Any]:
@@ -97,14 +94,12 @@ def _roles(job: PaddleJob) -> list[dict[str, Any]]:
     ]
 
 
-def _choose_pods(picture: JobPicture) -> list[Pod]:
-    """The pods in order; if there are too many, those that do not run come first."""
-    pods = sorted(map(read_pod, picture.pods), key=lambda pod: pod_order(pod.name))
-    return pods if len(pods) <= MAX_PODS else sorted(pods, key=lambda pod: pod.is_running)
-
-
 def _pods(picture: JobPicture) -> list[dict[str, Any]]:
+    """The pods in order; if there are too many, those that do not run come first."""
+    pods = [*map(read_pod, picture.pods)]
+    if len(pods) > MAX_PODS:
+        pods.sort(key=lambda pod: pod.is_running)
     return [
         asdict(pod) | {"created_at": pod.created_at.timestamp() if pod.created_at else None}
-        for pod in _choose_pods(picture)[:MAX_PODS]
+        for pod in pods[:MAX_PODS]
     ]
