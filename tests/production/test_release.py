@@ -22,12 +22,14 @@ from tests.live import patience
 from tests.live.installers import CHECKOUT, NAMESPACE, Helm
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import CRD, WORKLOAD, roll_out
+from tests.live.scrape import scrape
 
 IMAGE = "registry.example.com/platform/paddlejob-operator"
 REPOSITORY = "https://git.example.com/platform/paddlejob-operator"
 CHART = f"paddlejob-operator-{RELEASE}.tgz"
 FIRST, FIRST_COMMIT = "0.1.0", "0ef02e18768d96f622cad0fb391ffcf35419fb7c"
 """The first release, which had no chart, as the history has it."""
+OURS = "app.kubernetes.io/name=paddlejob-operator"
 JOBS = [f"train-{number}" for number in range(20)]
 PATIENT = patience.IN_KUBECTL
 
@@ -152,14 +154,6 @@ def apply(cluster: Cluster, *files: Path) -> None:
     roll_out(cluster, "get", WORKLOAD)
 
 
-def remove(cluster: Cluster) -> None:
-    """All that another test has installed, and the jobs."""
-    cluster.kubectl("delete", "crd", CRD, "--ignore-not-found", timeout_seconds=patience.SECONDS)
-    kinds = "deployment,service,serviceaccount,rolebinding,role,clusterrolebinding,clusterrole"
-    ours = "app.kubernetes.io/name=paddlejob-operator"
-    cluster.kubectl("-n", NAMESPACE, "delete", kinds, "-l", ours)
-
-
 def complete(lab: Lab, name: str) -> None:
     lab.submit(paddle_job(name, {"worker": (1, shell("exit 0"))}))
     lab.wait_completed(name)
@@ -181,7 +175,6 @@ def test_jobs_live_through_the_upgrade_from_the_first_release_and_back(
     first = [first_release / "manifests" / "v1" / "crd.yaml"]
     first.append(first_release / "manifests" / "v1" / "operator-all-namespaces.yaml")
     lab = Lab(cluster, "default")
-    remove(cluster)
     apply(cluster, *first)
     complete(lab, "first")
     lab.submit(*(paddle_job(job, {"worker": (1, shell("exec sleep 3600"))}) for job in JOBS))
@@ -221,11 +214,17 @@ def test_the_first_job_of_readme_trains(cluster: Cluster, folder: Path) -> None:
 
 
 def test_the_chart_of_the_folder_installs(cluster: Cluster, folder: Path) -> None:
-    remove(cluster)
-    helm = Helm(cluster)
-    helm.run("install", "paddlejob", str(folder / CHART), "--wait", PATIENT)
-    helm.run("test", "paddlejob", PATIENT)
+    """After all that other tests have installed is gone."""
+    cluster.kubectl("delete", "crd", CRD, "--ignore-not-found", timeout_seconds=patience.SECONDS)
+    kinds = "deployment,service,serviceaccount,rolebinding,role,clusterrolebinding,clusterrole"
+    cluster.kubectl("-n", NAMESPACE, "delete", kinds, "-l", OURS)
+    install = ("install", "paddlejob", str(folder / CHART), "--create-namespace", "--wait")
+    Helm(cluster).run(*install, PATIENT)
     deployment = Lab(cluster, NAMESPACE).get("/apis/apps/v1", "deployments")["items"][0]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert container["image"] == f"{IMAGE}:{RELEASE}"
+    pods = Lab(cluster, NAMESPACE).items("/api/v1", "pods", OURS)
+    (pod,) = (each for each in pods if "deletionTimestamp" not in each["metadata"])
+    metrics = scrape(f"{pod['status']['podIP']}:8080", cluster.plane.token)[1]
+    assert re.search(rf'^paddlejob_build_info{{.*version="{RELEASE}"}} 1', metrics, re.MULTILINE)
     complete(Lab(cluster, "default"), "by-helm")
