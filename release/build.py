@@ -5,7 +5,6 @@ web server of `kubectl pdj ui`, but no native code, so nothing has to be unpacke
 """
 
 import importlib
-import os
 import shutil
 import subprocess
 import sys
@@ -32,10 +31,11 @@ def build(target: Path) -> None:
         for library in LIBRARIES:
             _copy_library(library, folder)
         (folder / "__main__.py").write_text(MAIN)
-        # Byte code beside the sources, where Python looks for it in a zip; the same each time.
+        # Byte code beside the sources, where Python looks for it in a zip. A process of its own
+        # makes the same each time: how often a name is in use elsewhere changes it.
         command = [sys.executable, "-m", "compileall", "-q", "-b", "-s", name, name]
         command += ["--invalidation-mode=unchecked-hash"]
-        subprocess.run(command, env=os.environ | {"PYTHONHASHSEED": "0"}, check=True)
+        subprocess.run(command, check=True)
         target.write_bytes(INTERPRETER + pack_zip(read_folder(folder)))
     target.chmod(0o755)
 
