@@ -155,7 +155,9 @@ class Kueue:
         """It is ready once it has its certificates, which a kubelet would mount."""
         secret = self.cluster.client.find(f"/api/v1/namespaces/{NAMESPACE}/secrets/{SECRET}") or {}
         for name, value in (secret.get("data") or {}).items():
-            (self.certificates / name).write_bytes(base64.b64decode(value))
+            part = self.certificates / f"{name}.part"  # Kueue ends when it reads half of one
+            part.write_bytes(base64.b64decode(value))
+            part.replace(self.certificates / name)
         try:
             return http_get(f"http://{HOST}:{self.health}/readyz")[0] == 200
         except OSError:
