@@ -58,7 +58,7 @@ def check_sums(folder: Path) -> str:
 
 
 def test_a_second_build_has_the_same_bytes(folder: Path, site: Path, tmp_path: Path) -> None:
-    """By another process, whose sets have another order and whose files another mode."""
+    """By another process, with another order of hashes and another mode of files."""
     program = "import os, sys; from pathlib import Path; from release.folder import write\n"
     program += "os.umask(0o077); write(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])"
     command = [sys.executable, "-c", program, str(tmp_path / "second"), str(site)]
