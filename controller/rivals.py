@@ -54,18 +54,28 @@ class Rivals:
         """Read the Leases once. Without the right to list them, nothing is known of others."""
         try:
             items = self.client.get(LEASE.path(), _QUERY).get("items") or []
-            leases = [each for each in items if name_of(each).startswith(NAME_PREFIX)]
-            found = self._leading(leases)
-            self.metrics.client.set_rivals(len(found))
-            own = next((each for each in leases if self._is_own(each)), None)
-            for place in sorted(found)[:MAX_TOLD]:
-                self.log.warning("another_operator_leads", lease=place, holder=found[place])
-                if own and place not in self._told:
-                    self._emit(own, f"{place} is led, too, by {found[place]}: remove one of them")
-            self._told = frozenset(found)
         except ApiError as error:
             self.metrics.client.set_rivals(0)
             self.log.debug("leases_not_read", error=error.message)
+            return
+        leases = [each for each in items if name_of(each).startswith(NAME_PREFIX)]
+        found = self._leading(leases)
+        self.metrics.client.set_rivals(len(found))
+        own = next((each for each in leases if self._is_own(each)), None)
+        named = sorted(found)[:MAX_TOLD]
+        self._told = frozenset(place for place in named if self._tell(own, place, found[place]))
+
+    def _tell(self, own: Raw | None, place: str, holder: str) -> bool:
+        """Log another leader, and send an Event of our Lease once; returns whether it has been."""
+        self.log.warning("another_operator_leads", lease=place, holder=holder)
+        if place in self._told or own is None:
+            return own is not None
+        try:
+            self._emit(own, f"{place} is led, too, by {holder}: remove one of them")
+        except ApiError as error:
+            self.log.debug("rival_not_told", error=error.message)
+            return False
+        return True
 
     def _leading(self, leases: list[Raw]) -> dict[str, str]:
         """The other Leases that were renewed since the last time, and who holds them."""

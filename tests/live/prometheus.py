@@ -7,6 +7,7 @@ import json
 import re
 import threading
 import urllib.parse
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -45,16 +46,31 @@ class Prometheus:
     about the last minute may be over before anybody asks.
     """
 
-    def __init__(self, cluster: Cluster, folder: Path, account: tuple[str, str], scale: float):
+    def __init__(
+        self,
+        cluster: Cluster,
+        folder: Path,
+        account: tuple[str, str],
+        scale: float,
+        limits: Mapping[str, float] | None = None,
+        beside: Mapping[str, str] | None = None,
+    ):
+        """`limits` are those of single alerts, in seconds; `beside` has operators that are no pods,
+        by their namespace, as HOST:PORT."""
         kubeconfig = cluster.kubeconfig_for(*account)
         user = yaml.safe_load(kubeconfig.read_text())["users"][0]["user"]
-        (folder / "token").write_text(user["token"])
-        (folder / "alerts.yaml").write_text(yaml.safe_dump(build_rules(scale)))
+        self.token = folder / "token"
+        self.token.write_text(user["token"])
+        (folder / "alerts.yaml").write_text(yaml.safe_dump(build_rules(scale, limits or {})))
         config = printed_config()
         (scrape,) = config["scrape_configs"]
-        scrape["authorization"]["credentials_file"] = str(folder / "token")
+        scrape["authorization"]["credentials_file"] = str(self.token)
         for discovery in scrape["kubernetes_sd_configs"]:
             discovery["kubeconfig_file"] = str(kubeconfig)
+        for namespace, address in (beside or {}).items():
+            target = {"targets": [address], "labels": {"namespace": namespace}}
+            job = {"job_name": namespace, "static_configs": [target]}
+            config["scrape_configs"].append(job)
         config["global"] = {"scrape_interval": INTERVAL, "evaluation_interval": INTERVAL}
         config["rule_files"] = [str(folder / "alerts.yaml")]
         (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
@@ -67,7 +83,7 @@ class Prometheus:
         ]
         program = str(PINS.binaries_folder() / NAME)
         cluster.run_beside(NAME, [program, *arguments, "--log.level=warn"], folder)
-        self._fired: dict[str, Raw] = {}
+        self._fired: list[Raw] = []
         self._stop = threading.Event()
         self._look = threading.Thread(target=self._note_firing, name="alerts")
         self._look.start()
@@ -80,9 +96,14 @@ class Prometheus:
 
     def _note_firing(self) -> None:
         while not self._stop.wait(NOTE_SECONDS):
-            for each in (self.ask("alerts") or {"alerts": ()})["alerts"]:
-                if each["state"] == "firing":
-                    self._fired[each["labels"]["alertname"]] = each
+            for each in self.firing() or ():
+                if each["labels"] not in [known["labels"] for known in self._fired]:
+                    self._fired.append(each)
+
+    def firing(self) -> list[Raw] | None:
+        """The alerts that fire; None while Prometheus does not answer."""
+        answer = self.ask("alerts")
+        return answer and [each for each in answer["alerts"] if each["state"] == "firing"]
 
     def ask(self, path: str, **query: str) -> Any:
         """`data` of what its API answers; None while it does not."""
@@ -112,17 +133,49 @@ class Prometheus:
         assert came, f"nothing: {text}\n{self.query('ALERTS')}"
         return found
 
-    def wait_firing(self, alert: str) -> Raw:
-        """Labels and annotations of an alert, once it fires."""
-        self.wait_for(f'ALERTS{{alertname="{alert}",alertstate="firing"}}')
-        fired = (each for each in self.ask("alerts")["alerts"])
-        return next(each for each in fired if each["labels"]["alertname"] == alert)
+    def forget(self, alert: str, **labels: str) -> None:
+        """Wait until it does not fire, and forget that it ever did."""
+        self.wait_silent(alert, **labels)
+        self._fired[:] = [each for each in self._fired if not _find([each], alert, labels)]
 
-    def wait_fired(self, alert: str) -> Raw:
-        """The same of one that fires, or has fired since the start."""
-        found = clock.wait_until(lambda: alert in self._fired, patience.SECONDS)
-        assert found, f"{alert} has not fired: {[*self._fired]}, {self.query('ALERTS')}"
-        return self._fired[alert]
+    def has_fired(self, alert: str) -> bool:
+        return bool(_find(self._fired, alert, {}))
+
+    def wait_fired(self, alert: str, **labels: str) -> Raw:
+        """Labels and annotations of an alert that fires, or has fired since the start.
+
+        A label that is empty is one that it must not have.
+        """
+        clock.wait_until(lambda: bool(_find(self._fired, alert, labels)), patience.SECONDS)
+        found = _find(self._fired, alert, labels)
+        assert found, f"{alert} {labels} has not fired: {self.query('ALERTS')}"
+        return found[0]
+
+    def wait_silent(self, alert: str, **labels: str) -> None:
+        """Wait until the alert does not fire."""
+
+        def is_silent() -> bool:
+            firing = self.firing()
+            return firing is not None and not _find(firing, alert, labels)
+
+        silent = clock.wait_until(is_silent, patience.SECONDS, POLL_SECONDS)
+        assert silent, f"{alert} {labels} goes on: {self.firing()}"
+
+
+def _find(alerts: list[Raw], name: str, labels: Mapping[str, str]) -> list[Raw]:
+    wanted = {"alertname": name, **labels}
+    return [a for a in alerts if all(a["labels"].get(k, "") == v for k, v in wanted.items())]
+
+
+def let_read(cluster: Cluster, namespace: str, account: str, operators: str, reader: str) -> None:
+    """Make an account that may find the operator's pods in `operators` and read their metrics, by
+    the ClusterRole `reader`."""
+    cluster.kubectl("-n", namespace, "create", "serviceaccount", account)
+    subject = f"--serviceaccount={namespace}:{account}"
+    cluster.kubectl("create", "clusterrolebinding", "reads", f"--clusterrole={reader}", subject)
+    pods = ("--verb=get,list,watch", "--resource=pods")
+    cluster.kubectl("-n", operators, "create", "role", "finds", *pods)
+    cluster.kubectl("-n", operators, "create", "rolebinding", "finds", "--role=finds", subject)
 
 
 def printed_config() -> Raw:

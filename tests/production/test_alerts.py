@@ -1,6 +1,6 @@
 """Each alert fires where it should and stays silent where it should not: promtool judges.
 
-tests/production/test_monitoring.py has some of them fire in a real Prometheus.
+tests/production/test_causes.py has their causes fire them in a real Prometheus.
 """
 
 import subprocess

@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 from api.objects import Raw
 from controller.leader import Candidate
 from controller.rivals import REASON, Rivals
+from kube.errors import Forbidden
 
 ME = Candidate("ours", "paddlejob-operator-all", "me")
 
@@ -18,6 +19,7 @@ class Leases:
     def __init__(self) -> None:
         self.leases: list[Raw] = []
         self.events: list[Raw] = []
+        self.refuses = False
 
     def get(self, path: str, query: Raw) -> Raw:
         assert path == "/apis/coordination.k8s.io/v1/leases"
@@ -25,6 +27,8 @@ class Leases:
         return {"items": self.leases}
 
     def create(self, path: str, body: Raw) -> Raw:
+        if self.refuses:
+            raise Forbidden("events are forbidden")
         assert path == "/api/v1/namespaces/ours/events"
         self.events.append(body)
         return body
@@ -61,3 +65,18 @@ def test_another_leader_is_one_whose_lease_is_renewed(clock, metrics, log, other
     assert [event["reason"] for event in cluster.events] == [REASON] * leads
     assert all("theirs/" in event["message"] for event in cluster.events)
     assert f"paddlejob_other_leaders {float(leads)}" in metrics.exposition("")[0].decode()
+
+
+def test_leader_whose_event_is_refused_is_counted_and_told_of_once_it_is_not(clock, metrics, log):
+    cluster = Leases()
+    cluster.refuses = True
+    rivals = Rivals(cast(Any, cluster), ME, clock, metrics, log)
+    for minute in range(4):
+        cluster.leases = [
+            lease(*each, f"{minute}") for each in (("ours", "me"), ("theirs", "they"))
+        ]
+        rivals.look()
+        counted = "paddlejob_other_leaders 1.0" in metrics.exposition("")[0].decode()
+        assert counted == (minute > 0)
+        cluster.refuses = minute < 1
+    assert len(cluster.events) == 1

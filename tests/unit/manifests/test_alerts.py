@@ -23,6 +23,13 @@ def test_every_alert_has_its_paragraph_and_none_besides(page: str) -> None:
     assert told == [alert.name for alert in ALERTS]
 
 
+def test_both_languages_have_the_same_commands_for_an_alert() -> None:
+    """tests/production/test_causes.py runs those of the English page."""
+    english, chinese = (re.split("^### ", text, flags=re.MULTILINE) for text in PAGES.values())
+    for one, other in zip(english, chinese, strict=True):
+        assert re.findall("`(kubectl [^`]+)`", one) == re.findall("`(kubectl [^`]+)`", other)
+
+
 def test_runbooks_lead_to_the_paragraphs() -> None:
     for rule in build_rules()["groups"][1]["rules"]:
         page, _, anchor = rule["annotations"]["runbook_url"].partition("#")
