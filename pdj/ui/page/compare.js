@@ -14,7 +14,7 @@ export const compareHash = (namespace, name, other = '') => (
 
 export class CompareView {
   constructor(main, page, namespace, name, other) {
-    Object.assign(this, { page, namespace, name, other, names: new Set() });
+    Object.assign(this, { page, namespace, name, other, names: new Set(), isOpen: true });
     document.title = `${[name, other].filter(Boolean).join(' / ')} · PaddleJobs`;
     this.build(main);
     this.feed = new Feed('/api/jobs', (message) => this.know(message));
@@ -23,6 +23,7 @@ export class CompareView {
   }
 
   close() {
+    this.isOpen = false;
     this.feed.close();
     clearInterval(this.clock);
   }
@@ -56,12 +57,16 @@ export class CompareView {
   async load() {
     if (!this.other) return;
     const path = `/api/jobs/${[this.namespace, this.name, 'beside', this.other].map(encodeURIComponent).join('/')}?lang=${language()}`;
+    let compared;
     try {
-      this.draw(await getJson(path));
-      this.page.problem(null);
+      compared = await getJson(path);
     } catch (error) {
-      this.page.problem({ kind: error.kind || 'other', text: error.message }, () => this.load());
+      if (this.isOpen) this.page.problem({ kind: error.kind || 'other', text: error.message }, () => this.load());
+      return;
     }
+    if (!this.isOpen) return;
+    this.page.problem(null);
+    this.draw(compared);
   }
 
   draw(compared) {
