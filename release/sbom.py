@@ -41,13 +41,7 @@ def _component(name: str, version: str, hashes: str) -> Raw:
         "name": name,
         "version": version,
         "purl": f"pkg:pypi/{name.lower()}@{version}",
-        "externalReferences": [
-            {
-                "type": "distribution",
-                "url": f"https://pypi.org/simple/{name.lower()}/",
-                "hashes": [{"alg": "SHA-256", "content": each} for each in digests],
-            }
-        ],
+        "hashes": [{"alg": "SHA-256", "content": each} for each in digests],
     }
 
 
