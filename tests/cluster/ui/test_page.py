@@ -193,10 +193,10 @@ def test_an_event_of_a_far_future_leaves_the_timeline_usable(page: Page, site_la
     site_lab.submit(job)
     target = {"kind": "PaddleJob", "name": "timeless", "namespace": NAMESPACE}
     event = {
-        "metadata": {"name": "timeless.9999"},
+        "metadata": {"name": "timeless.9998"},
         "involvedObject": target | {"uid": site_lab.job("timeless")["metadata"]["uid"]},
         "reason": Reason.RESUMED,
-        "lastTimestamp": "9999-01-01T00:00:00Z",
+        "lastTimestamp": "9998-01-01T00:00:00Z",
     }
     site_lab.cluster.client.create(f"{CORE}/namespaces/{NAMESPACE}/events", event)
     open_job(page, "timeless")
