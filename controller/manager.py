@@ -10,7 +10,7 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -139,10 +139,10 @@ class Manager:
             self._wait_until(self._elector.acquired.is_set)
             if not self._catch_up():
                 return False
-        if self._rivals is not None and not self._stop.is_set():
-            threads.start("rivals", partial(self._rivals.run, self._stop))
         # Workers last: they must neither see an empty cache nor write without the lease.
         if not self._stop.is_set():
+            if self._rivals is not None:
+                threads.start("rivals", self._rivals.run)
             self._add_all_jobs()
             threads.start("events", self._recorder.run)
             self._base.metrics.reconcile.set_workers(_threads(options.workers))
@@ -165,6 +165,8 @@ class Manager:
         self._threads.expect_returns()
         if self._log_reader is not None:
             self._log_reader.stop()
+        if self._rivals is not None:
+            self._rivals.stop()
         self._queue.shut_down()
         self._worker.applier.stop()
         is_drained = self._queue.drain(DRAIN_SECONDS)

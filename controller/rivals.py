@@ -43,12 +43,17 @@ class Rivals:
     _seen: dict[str, str] = field(default_factory=dict)
     """When each other Lease was renewed, as it was read last."""
     _told: frozenset[str] = frozenset()
+    _stop: threading.Event = field(default_factory=threading.Event)
 
-    def run(self, stop: threading.Event) -> None:
+    def run(self) -> None:
         """Read the Leases at once, and then each minute, until stopped."""
         self.look()
-        while not self.clock.wait(stop, PERIOD_SECONDS):
+        while not self.clock.wait(self._stop, PERIOD_SECONDS):
             self.look()
+
+    def stop(self) -> None:
+        """End `run`. Any thread can call this."""
+        self._stop.set()
 
     def look(self) -> None:
         """Read the Leases once. Without the right to list them, nothing is known of others."""

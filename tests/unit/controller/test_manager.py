@@ -23,6 +23,7 @@ from controller.manager import (
     Manager,
 )
 from controller.options import parse_options
+from controller.threads import Threads
 from controller.work.events import EventRecorder
 from kube.clock import Clock
 from metrics import Metrics
@@ -330,6 +331,20 @@ def test_the_lease_is_given_up_after_the_last_write(api, start, hold):
     held.let_go()
     assert (operator.wait(), operator.is_dead.is_set(), operator.is_serving()) == (0, False, False)
     assert (have_pods(api), holder(api), api.writes[-1][1]) == (True, "", LEASE)
+
+
+def test_no_thread_ends_by_a_stop_that_the_manager_has_not_seen(start, monkeypatch):
+    """It would count as dead, and end the process before its pods and its lease are seen to."""
+    expect_returns = Threads.expect_returns
+
+    def expect_late(threads: Threads) -> None:
+        threads.join(0.3)
+        expect_returns(threads)
+
+    monkeypatch.setattr(Threads, "expect_returns", expect_late)
+    operator = start(*ELECTED, "--namespace=")
+    eventually(lambda: {"rivals", "events", "worker-1"} <= {t.name for t in threading.enumerate()})
+    assert (operator.stop(), operator.is_dead.is_set()) == (0, False)
 
 
 @pytest.mark.usefixtures("short_drain")
