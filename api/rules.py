@@ -67,13 +67,14 @@ _HELD = (
 """CEL: before the update, the job was suspended, and its phase was Suspended or not yet set."""
 
 _STATUS_WRITE = (
-    "(has(self.status) && (!has(oldSelf.status) || (has(self.status.phase) && "
-    "has(oldSelf.status.phase) && self.status.phase != oldSelf.status.phase)))"
+    "has(self.status.phase) != has(oldSelf.status.phase) || "
+    "self.status.phase != oldSelf.status.phase"
 )
-"""True only for updates of the status, but not for all of them.
+"""True only for updates of the status that change the phase, else false.
 
 Nobody can change the status through the main resource: the API server restores the stored status
-before it checks the rules. In the same way, a write of the status cannot change the spec.
+before it checks the rules. In the same way, a write of the status cannot change the spec. By the
+schema's default, every job has a status before its first write; without, `||` would drop the error.
 """
 
 
@@ -242,7 +243,7 @@ def _template_rule(role: Role, pod_fields: Raw) -> Raw:
     fixed_same = " && ".join(_same("pod", old_pod, name) for name in fixed)
     mutable_same = " && ".join(_same("pod", old_pod, name) for name in sorted(MUTABLE_POD_FIELDS))
     return _rule(
-        f"{_STATUS_WRITE} || !has({new}) || !has({old}) || {new}.template == {old}.template || "
+        f"!has({new}) || {_STATUS_WRITE} || !has({old}) || {new}.template == {old}.template || "
         f"({_HELD} && [{new}.template.spec].all(pod, pod == {old_pod} || "
         f"(!({mutable_same}) && {fixed_same})))",
         f"spec.{role}.template may change only while the job is suspended and has no pods, and "

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from api.constants import API_VERSION, KIND
-from api.crd import build_crd
+from api.constants import API_VERSION, KIND, Role
+from api.crd import UNSEEN, build_crd
 from api.objects import Raw
 from manifests.v1beta1 import build_v1beta1_crd
 from tests.live import gochecks
 from tests.memory import bad_jobs
 from tests.memory.bad_jobs import BadJob
+from tests.memory.builders import a_template
 from tests.pod_corpus import all_pods
 
 TEMPLATES = {
@@ -40,7 +41,9 @@ def crdcheck125() -> Path:
 
 
 def ask(program: Path, question: Raw) -> Any:
-    """What the server finds wrong: that of 1.15 with a CRD and objects, that of 1.25 with a CRD."""
+    """What the server finds wrong: that of 1.15 with a CRD and objects, that of 1.25 with a CRD and
+    updates of objects.
+    """
     text = json.dumps(question)
     done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
@@ -79,7 +82,7 @@ def test_refuses(answer: Raw, bad: BadJob) -> None:
 
 
 def test_v1_is_valid_in_125(crdcheck125: Path) -> None:
-    assert ask(crdcheck125, build_crd()) == []
+    assert ask(crdcheck125, {"crd": build_crd()})["crd"] == []
 
 
 @pytest.mark.parametrize(
@@ -95,4 +98,35 @@ def test_rule_too_new_or_too_dear_is_told_in_125(crdcheck125: Path, rule: Raw, s
     crd = build_crd()
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     schema["x-kubernetes-validations"].append(rule)
-    assert any(says in problem for problem in ask(crdcheck125, crd))
+    assert any(says in problem for problem in ask(crdcheck125, {"crd": crd})["crd"])
+
+
+STATUS_CHANGES: dict[str, tuple[Raw, Raw, bool]] = {
+    "the first write of a status": (UNSEEN, {"phase": "Pending"}, False),
+    "another phase": ({"phase": "Pending"}, {"phase": "Running"}, False),
+    "no other status": ({"phase": "Running"}, {"phase": "Running"}, True),
+    "not yet a phase": (UNSEEN, UNSEEN, True),
+}
+
+
+@pytest.fixture(scope="module")
+def problems_of_updates(crdcheck125: Path) -> Any:
+    """What the rules find wrong if a status and the templates of all roles change at once."""
+    old, new = (
+        as_job({role: {"replicas": 1, "template": a_template(hostname=name)} for role in Role})
+        for name in ("old", "new")
+    )
+    updates = {
+        name: [old | {"status": before}, new | {"status": after}]
+        for name, (before, after, _) in STATUS_CHANGES.items()
+    }
+    return ask(crdcheck125, {"crd": build_crd(), "updates": updates})["updates"]
+
+
+@pytest.mark.parametrize("change", STATUS_CHANGES)
+def test_templates_are_compared_only_if_no_status_is_written(
+    problems_of_updates: dict[str, list[str]], change: str
+) -> None:
+    """To compare them takes most of the time of a status's write, which cannot change them."""
+    said = [problem for problem in problems_of_updates[change] if ".template may" in problem]
+    assert len(said) == (len(Role) if STATUS_CHANGES[change][-1] else 0)
