@@ -55,7 +55,8 @@ def form_of(line: str) -> Form:
             own = _places(None if is_per_epoch and eta and _is_near(match, eta) else eta)
             return Form(is_evaluating, counts, is_per_epoch, own, is_odd=is_odd(line))
     has_loss = tools.LOSS.search(line) is not None and not is_aside and not saved
-    counts = _places(head or tools.SAMPLES.search(line) or tools.HEAD.search(line))
+    some = tools.SOME_EPOCH.search(line) if has_loss else tools.HEAD.search(line)
+    counts = _places(head or tools.SAMPLES.search(line) or some)
     is_head = "epochs" in counts and not has_loss
     return Form(is_evaluating, counts, is_head, has_numbers=has_loss, is_odd=is_odd(line))
 

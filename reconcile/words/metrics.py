@@ -61,7 +61,8 @@ def last_numbers(texts: list[tuple[str, bool]]) -> tuple[Metrics | None, str | N
     """The metrics and the rate of the last of these lines that has them; each with `has_step`."""
     shown = texts[: -NUMBER_LINES - 1 : -1]
     metrics = next(filter(None, (read_metrics(*each) for each in shown)), None)
-    return metrics, next(filter(None, (read_rate(text) for text, _ in shown)), None)
+    of_training = (each[0] for each in shown if each[1] or read_metrics(*each))
+    return metrics, next(filter(None, map(read_rate, of_training)), None)
 
 
 def read_loss(text: str) -> str | None:

@@ -8,11 +8,13 @@ at a word with which every match begins, because finding a word is much faster t
 import re
 from typing import NamedTuple
 
-COUNT = r"(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,6}(?:(?:\.\d{1,3})?[km]|\d{0,6}))(?!\w|\.\w|,\d{3}(?!\d))"
-"""Matches 10, 1,200 and 1.2k, but not 1e5, 12ms and 0.5."""
+COUNT = (
+    r"(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,6}(?:(?:\.\d{1,3})?[km]|\d{0,6}))(?!\w|\.\w|-\d|,\d{3}(?!\d))"
+)
+"""Matches 10, 1,200 and 1.2k, but not 1e5, 12ms, 0.5 and 600-620."""
 NUMBER = (
     r"[-+]?(?:(?:(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,20})(?:\.\d{0,20}|(?!,\d))|\.\d{1,20})(?:[eE][-+]?\d{1,4})?|nan|inf(?:inity)?)"
-    r"(?![\w:]|\.\w|-\d\d-)"
+    r"(?!\w|:(?! )|\.\w|-\d\d-)"
 )
 
 
@@ -44,7 +46,7 @@ def _pattern(words: str, expression: str, is_per_epoch: bool = False, needs: str
 
 _EPOCH = (
     r"\b(?:epoch|pass)(?:_id|\(train\))?['\"]?+[ :=]{0,8}+['\"\[#]?+ {0,8}+"
-    r"<epoch>(?: ?/ ?<epochs>)? ?"
+    r"<epoch>(?: ?(?:/|of) ?<epochs>)? ?"
 )
 _NAME = r"(?:(?<![\w.])(?<!\w[-/])|(?<=\bcur_)|(?<=\bcurrent_)|(?<=\btrain_)|(?<=\btraining_))"
 """Where the name of a count begins: one that only ends in `step` is no step."""
@@ -71,9 +73,10 @@ STEP_PATTERNS = {
     ),
     "PaddleOCR, Trainer, PaddleNLP": _pattern(
         "global step_idx num_updates current_steps",
-        rf"\b(?:global[_ ]step(?:/max_steps)?|step_idx|num_updates|current_steps){_IS}<step>{_OF}",
+        r"(?:\b|(?<=\btrain_))(?:global[_ ]step(?:/max_steps)?|step_idx|num_updates|current_steps)"
+        rf"{_IS}<step>{_OF}",
     ),
-    "tqdm of an epoch": _pattern("epoch", _EPOCH + r"\]?:? {0,4}\d{1,3}" + _BAR, True, needs="%|"),
+    "tqdm of an epoch": _pattern("epoch", _EPOCH + r"[^%|]{0,200}" + _BAR, True, needs="%|"),
     "tqdm after a fraction": _pattern(
         "", r" {0,10}\[?\d{1,9}/\d{1,9}[\] ][^%|]{0,200}\d" + _BAR, True, needs="%|"
     ),
@@ -89,7 +92,9 @@ STEP_PATTERNS = {
     ),
     "rich": _pattern("━", _RICH),
     "hapi Model.fit": _pattern("", r"step {1,8}<step>/<total> (?:- |\[[=>.]{1,80}\])", True),
-    "keras": _pattern("", r" {0,8}<step>/<total> (?:\[[=>.]{1,80}\]|[━╸╺ ]{1,80})", True),
+    "keras": _pattern(
+        "", r" {0,8}<step>/<total> (?:\[[=>.]{1,80}\]|[━╸╺ ]{1,80}|- \d{1,6}s )", True
+    ),
     "epoch and step": _pattern(
         "epoch pass",
         _EPOCH
@@ -122,8 +127,9 @@ STEP_PATTERNS = {
     ),
     "fraction and loss": _pattern(
         "",
-        r"[\d:., -]{0,30}(?:\[[^/\]]{0,60}\] {0,2}){0,3}(?:(?:progress|update|train(?:ing)?):? )?"
-        r"[\[(]? {0,8}(?<!\d)<step> ?/ {0,8}<total>"
+        r"[\dtz:., -]{0,30}(?:\[[^/\]]{0,60}\] {0,2}){0,3}"
+        r"(?:(?:progress|update|train(?:ing)?) ?:? ?)?"
+        r"[\[(]? {0,8}(?<![\d.])<step> ?/ {0,8}<total>"
         r"(?:[\])].{0,80}?|[ ,:|-]{1,3}(?:train[_ ])?)loss\b",
     ),
     "pair in brackets and loss": _pattern("", r"\[<epoch>, {1,8}<step>\] loss\b"),
@@ -158,33 +164,38 @@ EPOCH = _pattern(
 """The line that begins an epoch (hapi, keras), or that ends it."""
 LOSS = _pattern(
     "loss cost",
-    r"(?:loss|\b(?:avg_)?cost)\w{0,12}['\"]?(?: is)?[ :=]{1,4}(?:['\"\[]{0,2}[\d.-]|nan\b|inf\b)",
+    r"(?:loss|\b(?:avg_)?cost)[\w/]{0,20}['\"]?(?: is)?[ :=]{1,4}"
+    r"(?:['\"\[]{0,2}[\d.-]|nan\b|inf\b)",
 )
 """A loss: such a line is searched for metrics even if it has no step."""
 ASIDE = (
     _pattern(
-        "eval validati predicting sanity",
-        r"\b(?:eval|evaluat(?:e|ing|ion)|validati(?:ng|on)|predicting|sanity checking)\b",
+        "eval validat predicting sanity",
+        r"\b(?:eval|evaluat(?:e|ing|ion)|validat(?:e|ing|ion)|predicting|sanity checking)\b",
     ),
-    _pattern("", r"[\[ ]{0,8}(?:test|testing|val|valid)\b(?!['\"=]|-[\w-]{1,60}-\d)"),
+    _pattern("end ", r"\bend (?:test|val|valid)\b"),
+    _pattern("", r"\W{0,8}(?:test|testing|val|valid)\b(?!['\"=]|-[\w-]{1,60}-\d)"),
     _pattern(
-        "test val dev",
-        r"(?<![\w.-])(?:test|val|valid|dev)"
-        r"(?::(?! {0,4}[\d.])|[ _](?:step|iter|batch|epoch)\b|[)\]])",
+        "test val dev cv predict inference",
+        r"(?<![\w.-])(?:test|val|valid|dev|cv|predict|inference)"
+        r"(?: ?:(?! {0,4}[\d.])|[ _](?:step|iter|batch|epoch)\b|[)\]]| \|)",
     ),
     _pattern(
         "mode phase split stage subset",
         r"\b(?:mode|phase|split|stage|subset)['\"]? ?[:=] ?['\"]?(?:val|valid|test|dev)\b",
     ),
-    _pattern("", r" {0,8}epochs?:? {1,4}(?:\d{1,3}%\||━)"),
+    _pattern("epoch", r"\bepochs?:? {1,4}(?:\d{1,3}%\||━)"),
     _pattern(
         "",
-        r" {0,8}(?:map|filter|(?!(?:pre)?train|fine|tun|learn|work|run)[a-z]{2,20}ing)\b"
+        r" {0,8}(?:\w{1,12}: )?"
+        r"(?:map|filter|(?!(?:pre)?train|fine|tun|learn|work|run)[a-z]{2,20}ing)\b"
         r"[^|]{0,80}(?:\d%\||━)",
     ),
+    _pattern("", r" {0,60}(?:[a-z][^\s|%]{0,20} {2,20}){3,12}[a-z][^\s|%]{0,20}: {1,4}\d{1,3}%\|"),
     _pattern(".", r"\.(?:safetensors|pdparams|json|txt|model|zip|gz|tgz|tar): {1,4}\d{1,3}%\|"),
 )
-"""Lines about evaluation, and bars of epochs, data and files: their counts are no steps."""
+"""Lines about evaluation, and bars of epochs, data and files: their counts are no steps. A bar
+that follows the names of columns is one of an evaluation: a training's has numbers below them."""
 SAVED = _pattern(
     "sav best resum restor load reload",
     r"\b(?:(?:sav(?:ed?|ing)|best(?! ?[:=])|resum(?:ed?|ing)|restor(?:ed?|ing))\b(?![\].]).{0,60}"
@@ -207,8 +218,8 @@ _SAMPLES = r"(?:samples?|images?|imgs?|sequences|sentences|examples|instances?|i
 RATE_WORDS = ("sample", "image", "img", "sequences", "sentences", "examples", "ins", "ips")
 """A line without any of these has no rate."""
 RATE = re.compile(
-    rf"(?<![\w.,])(?P<before>{NUMBER}) ?{_SAMPLES}(?:/s| per s)(?!(?:ec)?['\"]?[:=])"
-    rf"|{_SAMPLES}(?:/s(?:ec)?|_per_sec(?:ond)?)['\"]?[:=] ?(?P<after>{NUMBER})"
+    rf"(?<![\w.,])(?P<before>{NUMBER}) ?{_SAMPLES}(?:/s| per s)(?!(?:ec(?:ond)?)?['\"]?[:=])"
+    rf"|{_SAMPLES}(?:/s(?:ec)?|[_ ]per[_ ]sec(?:ond)?)['\"]?[:=] ?(?P<after>{NUMBER})"
     rf"|\bips['\"]?[:=] ?(?P<bare>{NUMBER})(?! ?[a-z]{{1,20}}/s)"
 )
 SAVING = Pattern(
@@ -219,19 +230,21 @@ SAVING = Pattern(
 MARK = Pattern(("paddlejob:",), re.compile(r"(?:^|(?<=[\s\]]))paddlejob: ?"))
 MARKED_VALUE = re.compile(r"(?<!\S)([A-Za-z0-9_/-]{1,40})=(\S{1,256}?),?(?!\S)")
 METRIC = re.compile(
-    r"(?<![\w/.-])(?:([A-Za-z_][A-Za-z0-9_/-]{0,39}+)(?!:\d{1,6}+(?:[\])]| [-|] ))"
+    r"(?<![\w/.-])(?:([A-Za-z_][A-Za-z0-9_/-]{0,39}+)(?!:\d{1,6}+(?:[\]):]| [-|] ))"
     r"(?:\([A-Za-z]{1,40}\))?['\"]?(?: is)? ?[:=] {0,4}"
     r"|((?ai:(?:(?:train(?:ing)?|avg|mean|total)[_/-])?(?:loss|cost|acc|accuracy|lr|ips|ppl)))"
     r"(?: is)? {1,4})"
-    rf"['\"\[]{{0,2}}(?:array\(\[{{1,2}})?((?i:{NUMBER}))(?!%\|)"
+    rf"['\"\[]{{0,2}}(?:(?:array|tensor|np\.float\d\d)\(\[{{0,2}})?((?i:{NUMBER}))(?!%\|)"
 )
 """A name and its number, but not `train:42 - `, a place in a program."""
 _CHINESE = re.compile(
-    r"第 ?(?P<count>\d[\d,/ ]{0,30}?) ?个? ?(?P<of>轮|步|批|迭|epoch|step|batch)"
-    r"|总步数|总迭代(?:次数)?|轮[次数]?|步数?|批次?|迭代(?:次数)?|损失值?|准确率|学习率|验证集?|测试集?|评估"
+    r"第 ?(?P<count>\d[\d,/ ]{0,30}?) ?[个次]? ?(?P<of>轮|步|批|迭代?|epoch|step|batch)"
+    r"|总步数|总迭代(?:次数)?|轮[次数]?|步数?|批次?|迭代(?:次数)?|损失值?为?|准确率为?|学习率|验证集?|测试集?|评估"
+    r"|(?:当前|训练)?进度|训练集?"
 )
 _ENGLISH = {"轮": "epoch", "步": "step", "批": "batch", "迭": "iter", "损": "loss", "准": "acc"}
 _ENGLISH |= {"总": "total_steps", "学": "lr", "验": "val", "测": "test", "评": "eval"}
+_ENGLISH |= {"当": "progress", "进": "progress", "训": "train"}
 
 
 MAX_WORDS = 20
@@ -245,6 +258,6 @@ def in_english(line: str) -> str:
         word = match["of"] or match[0]
         return f" {_ENGLISH.get(word[0], word)} {match['count'] or ''}"
 
-    if line.isascii() or not any(character in line for character in "轮步批迭损："):
+    if line.isascii() or not any(character in line for character in "轮步批迭损度训验测评："):
         return line
     return _CHINESE.sub(translate, line.replace("：", ":").replace("，", ","), MAX_WORDS)

@@ -158,9 +158,12 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "SpeechBrain": (
         "epoch: 3, lr: 1.00e+00 - train loss: 3.1250 - valid loss: 2.25, valid WER: 21.5",
-        {"loss": "3.125"},
+        {"epoch": "3", "loss": "3.125"},
     ),
-    "validation first": ("epoch 3 | valid loss 2.25 | train loss 3.125", {"loss": "3.125"}),
+    "validation first": (
+        "epoch 3 | valid loss 2.25 | train loss 3.125",
+        {"epoch": "3", "loss": "3.125"},
+    ),
     "OpenNMT": (
         "[2026-01-02 03:04:05,678 INFO] Step 340/1000; acc:   3.30; ppl: 2000.1; xent: 9.90; "
         "lr: 0.00001; 3000/2800 tok/s;     10 sec",

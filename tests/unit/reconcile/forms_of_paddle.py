@@ -85,7 +85,7 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "PaddleX: an epoch's end": (
         "2026-01-02 03:04:05 [INFO]\t[TRAIN] Epoch 3 finished, loss=0.4123, acc1=0.9 .",
-        {"loss": "0.4123"},
+        {"epoch": "3", "loss": "0.4123"},
     ),
     "PaddleX evaluates": (
         "2026-01-02 03:04:05 [INFO]\t[EVAL] Finished, Epoch=3, acc1=0.910000 .",
@@ -163,7 +163,10 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
         f"{SPEECH} Valid: Rank: 0, epoch: 2, step: 1340, batch : 40/50, val_loss: 6.125",
         {},
     ),
-    "PaddleSpeech: a validation's end": (f"{SPEECH} Epoch 2 Val info val_loss 6.125", {}),
+    "PaddleSpeech: a validation's end": (
+        f"{SPEECH} Epoch 2 Val info val_loss 6.125",
+        {"epoch": "2"},
+    ),
     "PaddleSpeech, synthesis": (
         "[2026-01-02 03:04:05] [INFO] [trainer.py:167]  iter: 340/30000, Rank: 0, l1_loss: 0.91, "
         "duration_loss: 0.12, loss: 2.5, avg_reader_cost: 0.001 sec, avg_batch_cost: 0.32 sec, "
@@ -202,7 +205,7 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "PaddleRec: an epoch's end": (
         "2026-01-02 03:04:05,678 - INFO - epoch: 2 done, auc: 0.61,loss:[0.5] epoch time: 9.10 s",
-        {"loss": "0.5"},
+        {"epoch": "2", "loss": "0.5"},
     ),
     "PGL": (
         "[INFO] 2026-01-02 03:04:05,678 [   train.py:  110]:\tBatch 340 train-Loss 0.3125 "
@@ -212,7 +215,7 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "PGL by epochs": (
         "[INFO] 2026-01-02 03:04:05,678 [train.py:  98]:\tEpoch 34 (0.12 sec) Train Loss: 1.25, "
         "Train Acc: 0.61 Val Loss: 1.4, Val Acc: 0.6",
-        {"loss": "1.25"},
+        {"epoch": "34", "loss": "1.25"},
     ),
     "PARL": (
         "[01-02 03:04:05 MainThread @train.py:120] Total Steps: 340 Reward: 21.5",

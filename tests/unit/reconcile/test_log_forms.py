@@ -1,6 +1,6 @@
 """What is read from lines in the form of many tools: all of it is right, and the rest is unknown.
 
-The forms are in `forms_of_paddle` and `forms_of_others`.
+The forms are in `forms_of_paddle`, `forms_of_others` and `forms_of_people`.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from reconcile.words.progress import MAX_INNER, MAX_LINES, Line, ProgressReader
-from tests.unit.reconcile import forms_of_others, forms_of_paddle
+from tests.unit.reconcile import forms_of_others, forms_of_paddle, forms_of_people
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-FORMS = forms_of_paddle.FORMS | forms_of_others.FORMS
+FORMS = forms_of_paddle.FORMS | forms_of_others.FORMS | forms_of_people.FORMS
 
 
 def say(text: str) -> dict[str, Any]:

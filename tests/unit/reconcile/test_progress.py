@@ -134,7 +134,7 @@ FORMATS: dict[str, tuple[str, int | None, int | None, str | None, str | None]] =
     "epoch-apart": ("Epoch 2/5 (10.0%) step 10/100 loss 0.3", 110, 500, "0.3", None),
     "tqdm-epoch-apart": (
         f"Epoch: 2/5 - loss 0.3:  10%{BAR}10/100 [00:01<00:10,  9.0it/s]",
-        *(110, 500, None, None),
+        *(110, 500, "0.3", None),
     ),
     "global-of": ("epoch 2/5, global_step 10 of 100, loss 0.3", 10, 100, "0.3", None),
     "mmengine": ("Iter(train) [ 10/100]  lr: 1e-4  eta: 1:02:03  loss: 0.3", 10, 100, "0.3", None),
