@@ -96,6 +96,21 @@ class Bundle:
             ) from error
         return job
 
+    def passed_by(self, job: Raw) -> list[str]:
+        """The paths outside of the code that trainers name although a file of that name is sent,
+        as the program of a volume is; of a job that `attach` takes.
+        """
+        sent = {PurePosixPath(name).name for name in self.archive.sizes}
+        roles = [job["spec"][str(role)] for role in Role if job["spec"].get(str(role))]
+        trainers = [trainer_of(role["template"]["spec"]) for role in roles]
+        words = [
+            PurePosixPath(str(word))
+            for trainer in trainers
+            for word in (*(trainer.get("command") or ()), *(trainer.get("args") or ()))
+        ]
+        outside = (p for p in words if p.is_absolute() and not p.is_relative_to(WORKSPACE))
+        return [str(path) for path in dict.fromkeys(outside) if path.name in sent]
+
     def _attach(self, pod: Raw, name: str) -> None:
         trainer = trainer_of(pod)
         _enter(trainer, self.requirements is not None)

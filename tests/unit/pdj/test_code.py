@@ -31,6 +31,7 @@ from pdj.code.store import code_of, config_map_names, find_orphans, held, sent, 
 from pdj.commands import backup
 from pdj.commands.code import describe
 from pdj.errors import Problem, Usage
+from pdj.main import main
 from tests.live.wheel import write_wheel
 from tests.memory.builders import a_job
 from tests.unit.pdj.cluster import JOBS, Cluster, placed
@@ -505,3 +506,19 @@ def test_a_job_that_names_another_config_map_as_its_code(named, tmp_path):
     assert backup._code_of(SimpleNamespace(client=cluster), job) == []  # type: ignore[arg-type]
     with pytest.raises(Problem, match=r"not the code of|without code"):
         code_of(cluster, job)
+
+
+@pytest.mark.parametrize(
+    ("word", "note"),
+    [
+        ("/program/train.py", "mine names /program/train.py, but what is sent lies in /workspace"),
+        ("train.py", ""),
+        ("/workspace/train.py", ""),
+        ("/program/other.py", ""),
+    ],
+)
+def test_a_program_beside_the_one_that_is_sent_is_named(word, note, tmp_path, capsys):
+    write(tmp_path, "train.py")
+    words = ["--name", "mine", "--dry-run=client", "--code", str(tmp_path), "--", "python", word]
+    assert main(["run", "x:1", *words]) == 0
+    assert capsys.readouterr().err.strip() == note
