@@ -66,6 +66,8 @@ Nothing of a thousand per second is a step, as of a download that has no unit.""
 _SAMPLES_OF = r" {0,2}\( {0,3}\d{1,3}(?:\.\d{1,2})?%"
 _RICH = r"[━╸╺] {1,8}(?:\d{1,3}% {1,8})?<step>/<total>(?! (?:[kmgt]i?)?b(?:ytes)?\b| \[[a-z])"
 """A bar of rich, unless bytes follow, or the name of a package (pip)."""
+_ARRAY = r"(?:(?:array|tensor|np\.float\d\d)\(\[{0,2})?"
+"""What Python prints before the number of a library."""
 _SEPARATED = r"[\],;:|\[( \t\"'-]{1,6}"
 STEP_PATTERNS = {
     "PaddleSeg": _pattern(
@@ -165,7 +167,7 @@ EPOCH = _pattern(
 LOSS = _pattern(
     "loss cost",
     r"(?:loss|\b(?:avg_)?cost)[\w/]{0,20}['\"]?(?: is)?[ :=]{1,4}"
-    r"(?:['\"\[]{0,2}[\d.-]|nan\b|inf\b)",
+    rf"['\"\[]{{0,2}}{_ARRAY}(?:[\d.-]|(?:nan|inf(?:inity)?)\b)",
 )
 """A loss: such a line is searched for metrics even if it has no step."""
 ASIDE = (
@@ -234,7 +236,7 @@ METRIC = re.compile(
     r"(?:\([A-Za-z]{1,40}\))?['\"]?(?: is)? ?[:=] {0,4}"
     r"|((?ai:(?:(?:train(?:ing)?|avg|mean|total)[_/-])?(?:loss|cost|acc|accuracy|lr|ips|ppl)))"
     r"(?: is)? {1,4})"
-    rf"['\"\[]{{0,2}}(?:(?:array|tensor|np\.float\d\d)\(\[{{0,2}})?((?i:{NUMBER}))(?!%\|)"
+    rf"['\"\[]{{0,2}}{_ARRAY}((?i:{NUMBER}))(?!%\|)"
 )
 """A name and its number, but not `train:42 - `, a place in a program."""
 _CHINESE = re.compile(

@@ -51,6 +51,16 @@ READ: dict[str, tuple[list[str], str]] = {
         lines("Infinity", "-Infinity", "NaN", form='{{"step": {}, "loss": {}}}'),
         "the loss is nan since step 1",
     ),
+    "JSON without steps": (
+        lines(*[0.3] * 10, *["NaN", "Infinity", "-Infinity"], form='{{"at": {}, "loss": {}}}'),
+        "the loss is -inf",
+    ),
+    "texts without steps": (
+        lines(0.3, *NANS, form="{{'at': {}, 'loss': '{}'}}"),
+        "the loss is nan",
+    ),
+    "lists without steps": (lines(0.3, *NANS, form="{} loss: [{}]"), "the loss is nan"),
+    "tensors without steps": (lines(0.3, *NANS, form="{} loss: tensor({})"), "the loss is nan"),
     "inf": (lines(0.3, *["inf"] * 3), "the loss is inf since step 2"),
     "-inf": (lines(0.3, *["-inf"] * 3), "the loss is -inf since step 2"),
     "one of them": (lines(0.3, "nan"), ""),
