@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from api.constants import Role
 from api.job import PaddleJob, pod_name
-from api.objects import Raw, parse_time
+from api.objects import Raw, moment_of
 from api.trainer import trainer_name
 from api.training import TrainingProgress, add_point
 from kube.client import Client
@@ -139,7 +139,7 @@ def with_training(handle: Handle, pictures: Iterable[JobPicture]) -> Iterator[Fa
 
 def _of_status(known: TrainingProgress) -> Progress:
     """The progress in the status, for users without the right to read logs."""
-    saved, saved_at = known.checkpoint, parse_time(known.checkpoint.time)
+    saved, saved_at = known.checkpoint, moment_of(known.checkpoint.time)
     epochs = [int(each) for each in known.epoch.split("/") if each.isdecimal()]
     return Progress(
         step=known.step,
@@ -151,9 +151,9 @@ def _of_status(known: TrainingProgress) -> Progress:
         checkpoint=Checkpoint(saved.step, saved.path, saved_at)
         if saved.step is not None and saved_at
         else None,
-        quiet_until=parse_time(known.quiet_until),
-        last_output_time=parse_time(known.last_output_time),
-        last_step_time=parse_time(known.last_step_time),
+        quiet_until=moment_of(known.quiet_until),
+        last_output_time=moment_of(known.last_output_time),
+        last_step_time=moment_of(known.last_step_time),
     )
 
 

@@ -192,6 +192,19 @@ def test_all_tools_say_it():
     assert "done in" not in drawn
 
 
+@pytest.mark.parametrize("name", ["quietUntil", "lastOutputTime", "lastStepTime"])
+@pytest.mark.parametrize("time", ["0000-01-01T00:00:00Z", "2026-01-02T03:04:05+99:99"])
+def test_a_time_that_only_the_api_server_can_read_is_none(name, time):
+    """Else one such status would end `list --progress` of all jobs."""
+    world = run()
+    end(world, 0, 1)
+    read(world, "step 100/100 loss 0.25")
+    world.change("PaddleJob", "train", lambda raw: raw["status"]["progress"].update({name: time}))
+    training = read_training(None, JobPicture(world.job()).job, ClockOf(world))  # type: ignore[arg-type]
+    assert training is not None
+    assert describe_in_columns(training)[0] == "100/100 (100 %)"
+
+
 def test_a_job_that_failed_keeps_what_was_read_last():
     world = run()
     read(world, "step 50/100 loss 0.5", is_final=False)
