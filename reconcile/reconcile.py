@@ -76,11 +76,11 @@ _STAYS = _RUNS | State.SUSPENDED
 POLICIES: tuple[tuple[Policy, State], ...] = (
     (adopt, State.INHERITED),
     (find_invalid_spec, State.LIVE | State.SUSPENDED),
+    (answer_not_finite, State.LIVE),
     (find_completion, _STAYS),
     (find_suspension, _STAYS),
     (await_quota, State.LIVE),
     (answer_failures, _RUNS),
-    (answer_not_finite, State.LIVE),
     (answer_stall, State.LIVE),
     (find_requested_restart, _RUNS),
     (find_exhausted_in_place, State.LIVE),

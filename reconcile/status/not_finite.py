@@ -2,8 +2,8 @@
 
 With the default of `stallPolicy.notFinite` the job only gets the condition LossNotFinite. With Fail
 the job ends: a new attempt would resume from a checkpoint that leads there again, or that has such
-values in it. As for stalls, the condition is written first, and an operator process acts only on
-what it has read itself.
+values in it. As for stalls, the condition is written first, unless the workers have ended, and an
+operator process acts only on what it has read itself.
 """
 
 from datetime import timedelta
@@ -26,11 +26,14 @@ def answer_not_finite(view: View) -> Move | None:
     """Fail the job if its loss has not been finite for long, and its policy says Fail."""
     known = view.job.status.true_condition(Condition.LOSS_NOT_FINITE)
     policy, reading = view.job.spec.stall_policy, view.training
-    if known is None or policy is None or policy.not_finite is not NotFiniteAction.FAIL:
+    if policy is None or policy.not_finite is not NotFiniteAction.FAIL:
         return None
     if reading is None or reading.progress.losses is None or not reading.progress.losses.is_fatal:
         return None
-    pod, why = pod_name(view.job.name, Role.WORKER, 0), known.message
+    if known is None and not reading.is_final:
+        return None
+    why = known.message if known else str(reading.progress.losses)
+    pod = pod_name(view.job.name, Role.WORKER, 0)
     node = view.pods[pod].node if pod in view.pods else ""
     record = build_record(view, Reason.LOSS_NOT_FINITE, why, pod, node)
     end = Incident(Reason.LOSS_NOT_FINITE, why, False, is_fatal=True, record=record)

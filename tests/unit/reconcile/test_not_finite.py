@@ -15,6 +15,7 @@ from pdj.session import Screen
 from pdj.text.progress import describe_training
 from pdj.text.rows import row_of
 from pdj.text.status import draw_job
+from reconcile.model.plan import Settings
 from reconcile.model.training import Reading
 from reconcile.status.not_finite import HOLD
 from reconcile.words.progress import Line, Progress, ProgressReader
@@ -317,6 +318,21 @@ def test_without_progress_nothing_is_said(world):
     before = world.version
     world.after(600)
     assert (said(world), world.version) == (NOT, before)
+
+
+@pytest.mark.parametrize(("count", "phase"), [(19, "Completed"), (20, "Failed")])
+def test_a_job_that_ends_before_it_is_read_fails_too(count, phase):
+    """Else whoever waits for the end would take weights that are of no use."""
+    world = World(settings=Settings(progress=True))
+    run(world, **FAIL)
+    for index in range(2):
+        world.kubelet.end(f"train-worker-{index}", 0)
+    world.settle()
+    read = progress(lines(0.3, *["nan"] * count))
+    world.training = Reading(read, 1, is_final=True)
+    world.settle()
+    assert (world.phase(), said(world), world.status()["attempt"]) == (phase, TRUE, 1)
+    assert world.status()["message"] == "the loss is nan since step 2"
 
 
 def test_a_job_that_ended_well_still_says_so(world):
