@@ -40,7 +40,7 @@ from reconcile.children.workload import job_deletes, tend_delegated
 from reconcile.failure.loss import add_loss, count_loss
 from reconcile.model.hold import Hold, Stop, count, earliest
 from reconcile.model.move import Move
-from reconcile.model.plan import EmitEvent, Observed, Outcome, Plan, Settings
+from reconcile.model.plan import EmitEvent, Observed, Outcome, Plan, Settings, Wait
 from reconcile.model.view import View, build_view
 from reconcile.objects.gang import find_gang
 from reconcile.objects.templates import replaced_fields
@@ -105,6 +105,7 @@ the first hold that has a reason.
 """
 _ASKED = {state: frozenset(p for p, states in POLICIES if state in states) for state in State}
 
+_READS_END = frozenset({Wait.END_OF_LOG})
 STATUS_INTERVAL_SECONDS = 2.0
 """Minor changes, such as new counts, are written at most this often: pods start one by one."""
 CAUSE_SECONDS = 5.0
@@ -138,7 +139,7 @@ def _decide(observed: Observed, now: datetime, settings: Settings) -> Plan:
     if move is not None:
         wait = seconds_to_end_read(view) if move.status.phase == Phase.COMPLETED else 0.0
         if wait:  # who has ended is written: a pod that goes meanwhile is not to train again
-            return replace(_report(view, Plan()), requeue_after=wait, reads_end=True)
+            return replace(_report(view, Plan()), requeue_after=wait, waits=_READS_END)
         return _move(view, asked, move)
     standing = asked.observed.refusals
     moot = frozenset(each.child for each in observed.refusals if each not in standing)

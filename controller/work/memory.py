@@ -31,7 +31,7 @@ from controller.client.resources import POD, Resource
 from controller.work.result import PERSISTENT_SECONDS, Result
 from kube.clock import Clock
 from kube.errors import YoungKind
-from reconcile.model.plan import Child, Plan, Refusal
+from reconcile.model.plan import Child, Plan, Refusal, Wait
 from reconcile.model.training import Reading
 
 AWAIT_SECONDS = 120.0
@@ -55,7 +55,7 @@ class Remembered(NamedTuple):
     slow_seconds: float
     status_written_at: datetime | None
     training: Reading | None
-    end_asked_seconds: float
+    waited: dict[Wait, float]
 
 
 class Lesson(NamedTuple):
@@ -80,8 +80,8 @@ class _Record:
     status_written_at: datetime | None = None
     training: tuple[str, Reading] | None = None
     """The UID of the pod whose log was read, and what was read."""
-    end_asked_at: float | None = None
-    """Since when passes wait for the end of that log; minus infinity if no longer."""
+    waits: dict[Wait, float] = field(default_factory=dict)
+    """Since when passes wait for something; minus infinity if it has come."""
 
 
 class JobMemory:
@@ -167,7 +167,6 @@ class JobMemory:
             now, found = self._clock.monotonic(), self._records.get(job)
             record = found if found and found.uid == uid else _Record()
             slow, slow_at = self._slow.get(job.namespace, (None, now))
-            asked_at = now if record.end_asked_at is None else record.end_asked_at
             return Remembered(
                 refusals=tuple(record.refusals.values()),
                 refused_times=record.refused_times,
@@ -177,7 +176,7 @@ class JobMemory:
                 slow_seconds=now - slow_at,
                 status_written_at=record.status_written_at,
                 training=self._training_locked(job, record),
-                end_asked_seconds=now - asked_at,
+                waited={wait: now - since for wait, since in record.waits.items()},
             )
 
     def learn(self, job: Key, uid: str, plan: Plan, result: Result) -> Lesson:
@@ -194,12 +193,9 @@ class JobMemory:
             if (slow := result.slow_create) is not None:
                 self._slow[job.namespace] = slow, self._clock.monotonic()
             found = self._records.get(job)
-            if plan.reads_end or (found and found.end_asked_at is not None):
-                found = self._of_uid_locked(job, uid)
-                if not plan.reads_end:
-                    found.end_asked_at = None
-                elif found.end_asked_at is None:
-                    found.end_asked_at = self._clock.monotonic()
+            if plan.waits or (found and found.waits):
+                found, now = self._of_uid_locked(job, uid), self._clock.monotonic()
+                found.waits = {wait: found.waits.get(wait, now) for wait in plan.waits}
             if not met and not (found and found.refusals):
                 return Lesson()
             record = self._of_uid_locked(job, uid)
@@ -233,7 +229,7 @@ class JobMemory:
     def note_end_read(self, job: Key, uid: str) -> None:
         """Note that the end of the log was read, or is not to be waited for."""
         with self._lock:
-            self._of_uid_locked(job, uid).end_asked_at = -math.inf
+            self._of_uid_locked(job, uid).waits[Wait.END_OF_LOG] = -math.inf
 
     def note_status_denied(self, job: Key) -> None:
         """Note that the operator has no right to write the job's status.
@@ -254,7 +250,7 @@ class JobMemory:
         if record.uid != uid:
             record.uid, record.refusals, record.status_written_at = uid, {}, None
             record.refused_times, record.refused_at = 0, -math.inf
-            record.failing_since = record.training = record.end_asked_at = None
+            record.failing_since, record.training, record.waits = None, None, {}
             self._note_refused_locked(job, False)
         return record
 

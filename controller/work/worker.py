@@ -25,7 +25,7 @@ from controller.workqueue.queue import Filing, WorkQueue
 from kube.clock import Clock
 from kube.errors import ApiError, Unreachable
 from metrics import Metrics
-from reconcile.model.plan import Observed, Plan, Settings
+from reconcile.model.plan import Observed, Plan, Settings, Wait
 
 Decide = Callable[[Observed, datetime, Settings], Plan]
 
@@ -147,7 +147,7 @@ class Worker:
             result = self.applier.apply(owner, family, plan)
             result.seconds = self.clock.monotonic() - decided
             lesson = self.memory.learn(key, owner.uid, plan, result)
-            if plan.reads_end:
+            if Wait.END_OF_LOG in plan.waits:
                 self.read_end(key)
             if lesson.is_reported:
                 plan = self._decide(key, family, is_report=True)

@@ -13,6 +13,7 @@ from api.training import MAX_STEP
 from reconcile.failure.incident import Incident
 from reconcile.model.hold import count
 from reconcile.model.move import Move, complete_job
+from reconcile.model.plan import Wait
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 
@@ -60,7 +61,7 @@ def seconds_to_end_read(view: View) -> float:
     is_read = view.training is not None and view.training.is_final
     if not view.settings.progress or not can_read or is_read:
         return 0.0
-    return max(0.0, READ_END_SECONDS - view.observed.end_asked_seconds)
+    return max(0.0, READ_END_SECONDS - view.observed.waited.get(Wait.END_OF_LOG, 0.0))
 
 
 def _complete(view: View, number: int) -> Move:

@@ -1,5 +1,6 @@
 """Changes the children of a live job: deletes unwanted ones, creates missing ones."""
 
+from dataclasses import replace
 from functools import partial
 
 from api.constants import Condition, Intranet, Role
@@ -8,7 +9,7 @@ from reconcile.attempt.elastic import replacement_delay
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.children.host_ports import seconds_to_ports
 from reconcile.children.refusals import wanted_patches
-from reconcile.children.wake import seconds_to_wake
+from reconcile.children.wake import next_wake
 from reconcile.children.workload import workload_creates, workload_deletes
 from reconcile.model.hold import Stop, earliest
 from reconcile.model.plan import Create, Plan
@@ -30,18 +31,19 @@ in every pass takes 30 ms; thirty such jobs at once kept the interpreter busy.
 def change_children(view: View, stop: Stop) -> Plan:
     """A plan without a status: the deletes and patches, and the creates that no hold stops."""
     deletes = wanted_deletes(view) + workload_deletes(view)
-    patches = wanted_patches(view)
+    again, waits = next_wake(view)
+    kept = Plan(deletes, wanted_patches(view), requeue_after=again, waits=waits)
     queues = workload_creates(view) if stop < Stop.CREATES else ()
     if view.job.status.is_true(Condition.SUSPENDED) or view.is_adopted:
-        return Plan(deletes, patches, creates=tuple(filter(None, (queues,))))
+        return replace(kept, creates=tuple(filter(None, (queues,))))
     if stop is Stop.PODS:
         both = (queues, _config_map_creates(view))
-        return Plan(deletes, patches, creates=tuple(filter(None, both)))
+        return replace(kept, creates=tuple(filter(None, both)))
     if stop is Stop.CREATES:
-        return Plan(deletes, patches, requeue_after=seconds_to_wake(view))
+        return kept
     names, wait = _names_to_create(view)
     creates = _create_groups(view, find_gang(view), names)
-    return Plan(deletes, patches, creates, requeue_after=earliest(wait, seconds_to_wake(view)))
+    return replace(kept, creates=creates, requeue_after=earliest(wait, again))
 
 
 def _names_to_create(view: View) -> tuple[tuple[str, ...], float | None]:

@@ -11,8 +11,9 @@ containers ended.
 
 Worker 0 of a collective job gets a head start. Its trainer has the store in which all meet, and a
 peer that connects before that listens tries again only after 3 s (`kDelay` in PaddlePaddle's
-tcp_utils.h). So the peers are annotated once worker 0 runs, or else when it is annotated again. By
-then their kubelets have checked them since the failed start, and start them at once.
+tcp_utils.h). So the peers are annotated once worker 0 has run for a moment, or else when it is
+annotated again. By then their kubelets have checked them since the failed start, and start them at
+once. The more peers, the surer that one of them is quicker than worker 0, so the moment is longer.
 """
 
 import re
@@ -22,8 +23,8 @@ from datetime import UTC, datetime
 from api.constants import ANNOTATION_WOKEN, Role
 from api.job import pod_name
 from api.objects import condition_since, format_time, parse_time
-from reconcile.model.plan import ObjectReference, Patch
-from reconcile.model.pods import PodView
+from reconcile.model.plan import ObjectReference, Patch, Wait
+from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 
 WAITING, AFTER_INIT = "CreateContainerConfigError", "PodInitializing"
@@ -31,6 +32,9 @@ MAX_CALLS = 3
 """The most annotations of a pod. A kubelet that misses all of them soon tries again by itself."""
 CALL_SECONDS = 2.0
 """The time between two annotations of a pod."""
+HEAD_START_SECONDS = 0.1
+"""For how long worker 0 runs alone, for each peer."""
+MAX_HEAD_START_SECONDS = 1.0
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _VALUE = re.compile(r"attempt=\d+,call=(\d),at=(\S+Z)")
 
@@ -40,33 +44,45 @@ def wake_patches(view: View) -> tuple[Patch, ...]:
     return tuple(_call(view, pod, number) for pod, number, left in _calls(view) if left <= 0)
 
 
-def seconds_to_wake(view: View) -> float | None:
-    """Seconds until the next pod is woken; None if none will be."""
-    return min((left or CALL_SECONDS for _, _, left in _calls(view)), default=None)
+def next_wake(view: View) -> tuple[float | None, frozenset[Wait]]:
+    """Seconds until the next pod is woken, None if none will be; and whether a head start runs."""
+    calls = [(number, left or CALL_SECONDS) for _, number, left in _calls(view)]
+    first = _first(view)
+    is_ahead = first is not None and first.state is PodState.RUNNING
+    waits = {Wait.HEAD_START for number, _ in calls if is_ahead and number == 1}
+    return min((left for _, left in calls), default=None), frozenset(waits)
 
 
 def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
     """(pod, number, seconds left) of the next annotation for each pod that still waits."""
     if view.config_map is None:
         return
-    first, ahead = pod_name(view.job.name, Role.WORKER, 0), _head_start(view)
+    first, ahead = _first(view), _head_start(view)
     for pod in view.pods.values():
         number, left, most = _next_call(view, pod)
         if number <= most:
-            is_behind = number == 1 and pod.name != first
+            is_behind = number == 1 and pod is not first
             yield pod, number, max(left, ahead) if is_behind else left
 
 
 def _head_start(view: View) -> float:
     """Seconds from now for which worker 0 of a collective job is woken alone.
 
-    0 if it does not wait, as when it runs, pulls its image, or is being deleted.
+    0 if it does not wait and does not run, as when it pulls its image or is being deleted.
     """
-    first = view.pods.get(pod_name(view.job.name, Role.WORKER, 0))
+    first = _first(view)
     if first is None or not view.job.spec.has_workers_only:
         return 0.0
+    if first.state is PodState.RUNNING:
+        peers = len(view.wanted) - 1
+        moment = min(HEAD_START_SECONDS * peers, MAX_HEAD_START_SECONDS)
+        return max(0.0, moment - view.observed.waited.get(Wait.HEAD_START, 0.0))
     number, left, most = _next_call(view, first)
     return {1: left + CALL_SECONDS, 2: left}.get(number, 0.0) if most else 0.0
+
+
+def _first(view: View) -> PodView | None:
+    return view.pods.get(pod_name(view.job.name, Role.WORKER, 0))
 
 
 def _next_call(view: View, pod: PodView) -> tuple[int, float, int]:

@@ -1,8 +1,9 @@
 """A pass as data: what it observes, and the changes that the controller should apply."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import Enum, auto
 from typing import Literal, NamedTuple
 
 from api.constants import CleanPodPolicy
@@ -108,6 +109,15 @@ class Outcome(NamedTuple):
     gpus: int = 0
 
 
+class Wait(Enum):
+    """What passes wait for that no object shows: this process remembers since when."""
+
+    END_OF_LOG = auto()
+    """The end of the first worker's log is being read."""
+    HEAD_START = auto()
+    """Worker 0 runs, and its peers are not woken yet."""
+
+
 FORMER_JOB = "FormerJob"
 """Reason of a refusal: a child of a deleted job of the same name still has the name."""
 OWNERLESS = "Ownerless"
@@ -157,7 +167,7 @@ class Plan:
     `moot` names children whose refusals no longer matter. `assumed` are refusals that another job
     has met. `is_paused`: creates pause, and refusals in that time do not lengthen the pause.
     `keep_log` is carried out after the status is written, before the next pass deletes the pod.
-    `reads_end`: the pass waits until the end of the first worker's log is read.
+    `waits`: what the pass waits for that no object shows; the next one knows for how long.
     """
 
     deletes: tuple[Delete, ...] = ()
@@ -173,7 +183,7 @@ class Plan:
     assumed: tuple[Refusal, ...] = ()
     is_paused: bool = False
     keep_log: KeepLog | None = None
-    reads_end: bool = False
+    waits: frozenset[Wait] = frozenset()
 
     @property
     def given_host_ports(self) -> tuple[int, ...]:
@@ -212,8 +222,9 @@ class Observed:
     `unseen_pods` are pods that another operator created. They are read from the API server as long
     as the job has that operator's status.
     `training` is what the first worker's log says; None without --progress, and until the log of
-    this worker's pod was read. `end_asked_seconds` is for how long passes have waited for the end
-    of this log, infinite once it was read or could not be read.
+    this worker's pod was read.
+    `waited` has the seconds for which all passes up to now have waited for something; infinite for
+    the end of a log that was read or could not be read.
     """
 
     job: Raw
@@ -243,7 +254,7 @@ class Observed:
     namespace_host_ports: int = 0
     unseen_pods: tuple[Raw, ...] = ()
     training: Reading | None = None
-    end_asked_seconds: float = 0.0
+    waited: Mapping[Wait, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

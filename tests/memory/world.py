@@ -335,6 +335,10 @@ class World:
         self.error = next(iter(result.errors), None)
         self._memory.learn(self._key(name_of(job)), uid_of(job), plan, result)
 
+    def lead_anew(self) -> None:
+        """Another process leads from here on; it remembers nothing."""
+        del self._memory, self._applier
+
     @cached_property
     def _applier(self) -> Applier:
         return an_applier(WorldClient(self), self._memory, Recorder(self), Counter(self))

@@ -30,7 +30,7 @@ from controller.workqueue.rate_limiter import Batches, TokenBucket
 from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient, Unreachable
 from kube.logs import MAX_TAIL_BYTES
 from metrics import Metrics
-from reconcile.model.plan import EmitEvent
+from reconcile.model.plan import EmitEvent, Wait
 from tests.memory.builders import a_job, a_pod, a_template
 from tests.unit.controller.fakes import an_open_queue
 from tests.unit.controller.stored import put, remove
@@ -323,7 +323,7 @@ def test_the_end_of_a_log_is_read_once_at_once(cluster, phase):
     assert cluster.asked[0][0] < 1
     assert (cluster.reading(key).progress.step, cluster.reading(key).is_final) == (1, True)
     assert cluster.told[-1] == key
-    assert cluster.memory.facts(key, "uid-train").end_asked_seconds == math.inf
+    assert cluster.memory.facts(key, "uid-train").waited[Wait.END_OF_LOG] == math.inf
 
 
 def test_a_log_that_is_followed_is_read_to_its_end(cluster):
@@ -352,7 +352,7 @@ def test_an_end_that_cannot_be_read_is_not_waited_for(cluster, error):
     assert cluster.run(2 * PERIOD_SECONDS) == ["train"]
     assert cluster.told == [key]
     assert cluster.reading(key) is None
-    assert cluster.memory.facts(key, "uid-train").end_asked_seconds == math.inf
+    assert cluster.memory.facts(key, "uid-train").waited[Wait.END_OF_LOG] == math.inf
 
 
 def test_nothing_is_read_for_a_job_that_has_ended_meanwhile_or_is_too_large(cluster):

@@ -41,6 +41,7 @@ from reconcile.model.plan import (
     Observed,
     Plan,
     Settings,
+    Wait,
 )
 from tests.unit.controller.fakes import Step, drop, reply, status
 from tests.unit.controller.memory_api import Writes
@@ -157,14 +158,14 @@ def test_of_the_large_jobs_of_a_namespace_one_has_its_pass_at_a_time(bench):
 def test_a_pass_that_waits_for_the_end_of_a_log_asks_for_it_and_knows_since_when(bench):
     asked: list[Key] = []
     bench.worker = replace(bench.worker, read_end=asked.append)
-    bench.plan = Plan(reads_end=True, requeue_after=20.0)
+    bench.plan = Plan(waits=frozenset({Wait.END_OF_LOG}), requeue_after=20.0)
     assert (bench.run(), asked) == (20.0, [KEY])
     bench.clock.step(7)
     bench.run()
     bench.plan = Plan()
     bench.run()
     bench.run()
-    assert [each.end_asked_seconds for each in bench.observed] == [0.0, 7.0, 7.0, 0.0]
+    assert [each.waited.get(Wait.END_OF_LOG) for each in bench.observed] == [None, 7.0, 7.0, None]
     assert asked == [KEY, KEY]
 
 

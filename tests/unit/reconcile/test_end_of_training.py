@@ -15,7 +15,7 @@ from pdj.text.progress import describe_in_columns
 from pdj.text.rows import row_of
 from pdj.text.status import draw_job
 from reconcile.attempt.completion import READ_END_SECONDS
-from reconcile.model.plan import Settings
+from reconcile.model.plan import Settings, Wait
 from reconcile.model.training import Reading
 from reconcile.words.progress import Line, ProgressReader
 from tests.memory.builders import a_job
@@ -94,7 +94,7 @@ def test_the_end_says_its_last_step(texts, said, reason):
 def test_a_job_whose_ended_pod_goes_meanwhile_does_not_train_again(worker):
     world = run()
     world.kubelet.end_all("worker")
-    assert world.settle().reads_end
+    assert world.settle().waits == {Wait.END_OF_LOG}
     world.remove("Pod", f"train-worker-{worker}")
     world.settle()
     world.advance(READ_END_SECONDS)
@@ -109,7 +109,7 @@ def test_a_job_waits_for_its_last_lines():
     world.kubelet.end("train-worker-1", 0)
     version = world.version + 1
     plan = world.settle()
-    assert (plan.reads_end, plan.requeue_after) == (True, READ_END_SECONDS)
+    assert (set(plan.waits), plan.requeue_after) == ({Wait.END_OF_LOG}, READ_END_SECONDS)
     assert world.version == version, "one write: who has ended"
     read(world, "step 60/100 loss 0.5", is_final=False)
     assert world.phase() == "Completing", "an earlier read is not it"
@@ -128,7 +128,7 @@ def test_a_log_that_cannot_be_read_delays_the_end_no_longer():
     world.kubelet.end_all("worker")
     world.settle()
     world.advance(READ_END_SECONDS - 1)
-    assert world.settle().reads_end
+    assert world.settle().waits == {Wait.END_OF_LOG}
     world.advance(1)
     world.settle()
     assert completed(world)["message"] == "2 workers ended well", "how far it got is unknown"

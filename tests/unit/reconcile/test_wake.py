@@ -10,7 +10,16 @@ import pytest
 
 from api.constants import ANNOTATION_WOKEN, Role
 from api.objects import Raw, name_of, uid_of
-from reconcile.children.wake import CALL_SECONDS, MAX_CALLS, WAITING, seconds_to_wake, wake_patches
+from reconcile.children.wake import (
+    CALL_SECONDS,
+    HEAD_START_SECONDS,
+    MAX_CALLS,
+    MAX_HEAD_START_SECONDS,
+    WAITING,
+    next_wake,
+    wake_patches,
+)
+from reconcile.model.plan import Wait
 from reconcile.model.view import View
 from reconcile.objects.rendezvous import build_config_map
 from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, stamp, view_of
@@ -76,10 +85,10 @@ def test_pods_that_wait_for_the_config_map_are_woken(view, wakes):
 
 
 def test_a_pod_that_was_called_is_looked_at_again():
-    assert seconds_to_wake(seen(worker())) == CALL_SECONDS
-    assert seconds_to_wake(seen(called(1), 0.5)) == CALL_SECONDS - 0.5
-    assert seconds_to_wake(seen(called(MAX_CALLS))) is None
-    assert seconds_to_wake(seen(a_pod(JOB).running())) is None
+    assert next_wake(seen(worker()))[0] == CALL_SECONDS
+    assert next_wake(seen(called(1), 0.5))[0] == CALL_SECONDS - 0.5
+    assert next_wake(seen(called(MAX_CALLS))) == (None, frozenset())
+    assert next_wake(seen(a_pod(JOB).running())) == (None, frozenset())
 
 
 class Nodes:
@@ -153,7 +162,30 @@ def test_the_peers_of_worker_0_start_once_it_runs(intranet, workers):
     nodes = start(a_job().with_workers(workers).with_spec(intranet=intranet), worker_0=0.9)
     nodes.live(10)
     first, *peers = starts(nodes, workers)
-    assert all(first < peer <= first + 0.2 for peer in peers)
+    least = min(HEAD_START_SECONDS * len(peers), MAX_HEAD_START_SECONDS)
+    assert all(first + least < peer <= first + least + 0.3 for peer in peers)
+
+
+def test_a_worker_0_that_goes_leaves_the_next_one_its_whole_head_start():
+    nodes = start(a_job().with_workers(9))
+    while not nodes.started:
+        nodes.live(0.1)
+    nodes.live(0.5)
+    nodes.world.kubelet.vanish(FIRST)
+    nodes.live(30, until=())
+    first, *peers = starts(nodes, 9)
+    assert all(first + 0.8 < peer for peer in peers)
+
+
+def test_a_new_leader_gives_the_head_start_once_more():
+    nodes = start(a_job().with_workers(9))
+    while not nodes.started:
+        nodes.live(0.1)
+    nodes.live(0.5)
+    nodes.world.lead_anew()
+    nodes.live(10)
+    first, *peers = starts(nodes, 9)
+    assert all(first + 1.2 < peer <= first + 1.8 for peer in peers)
 
 
 def test_so_they_do_in_a_later_attempt():
@@ -164,7 +196,7 @@ def test_so_they_do_in_a_later_attempt():
     nodes.live(20)
     assert nodes.world.status()["attempt"] == 2
     first, *peers = starts(nodes, 3)
-    assert all(first < peer <= first + 0.2 for peer in peers)
+    assert all(first + 0.2 < peer <= first + 0.5 for peer in peers)
 
 
 def test_the_head_start_costs_no_write():
@@ -212,7 +244,8 @@ def test_the_peers_do_not_wait_for_a_worker_0_that_does_not_wait_for_the_config_
     [
         pytest.param({}, ["train-worker-0"], id="both-are-due"),
         pytest.param({"called": "attempt=1,call=1,at=" + stamp(LATER)}, [], id="just-woken"),
-        pytest.param({"state": "running"}, ["train-worker-1"], id="runs"),
+        pytest.param({"state": "running"}, [], id="has-just-started"),
+        pytest.param({"state": "running", "seconds": 0.2}, ["train-worker-1"], id="runs"),
     ],
 )
 def test_worker_0_comes_first_after_init_containers_too(first, wakes):
@@ -223,9 +256,11 @@ def test_worker_0_comes_first_after_init_containers_too(first, wakes):
     if first.get("state"):
         both[0] = a_pod(job).running().build()
     config_map = build_config_map(view_of(job, *both))
-    view = view_of(job, *both, seconds=LATER, config_maps=(config_map,))
+    waited = {Wait.HEAD_START: first.get("seconds", 0.0)}
+    view = view_of(job, *both, seconds=LATER, config_maps=(config_map,), waited=waited)
     assert [patch.target.name for patch in wake_patches(view)] == wakes
-    assert seconds_to_wake(view) == CALL_SECONDS
+    has_just_started = "state" in first and not wakes
+    assert next_wake(view)[0] == (HEAD_START_SECONDS if has_just_started else CALL_SECONDS)
 
 
 def initialized_worker(job: Raw, index: int) -> Raw:
