@@ -248,7 +248,7 @@ class ProgressReader:
                 self._is_evaluating = form.is_evaluating
             if not self._is_evaluating:
                 counts = {name: _number(lowered[place]) for name, place in form.counts.items()}
-                if not self._read_counts(time, counts, form.is_per_epoch):
+                if not self._read_counts(time, counts, form.is_per_epoch, "loss" in lowered):
                     return
                 if has_step := "step" in form.counts:
                     self._last = time, lowered, form.own
@@ -260,9 +260,9 @@ class ProgressReader:
                     self._losses.note(self.progress, shown, form.is_odd)
 
     def _read_counts(
-        self, time: datetime, counts: dict[str, Any], is_per_epoch: bool | None
+        self, time: datetime, counts: dict[str, Any], is_per_epoch: bool | None, has_loss: bool
     ) -> bool:
-        """Take these counts; False if they are those of a loop inside the training."""
+        """Take these counts; False if they are those of a loop inside the training, or after it."""
         if counts and self._has_gap:
             self._has_gap, self._counted, self._before_head = False, (0, None), None
             self.progress = self.progress._replace(epoch=None, epochs=None, total=None)
@@ -291,7 +291,8 @@ class ProgressReader:
                 step, total = (epoch - 1) * total + step, epochs * total
             else:  # the total of one epoch is not the training's
                 total = None
-        is_inner = total and before.total and total < before.total and before.percent != 100
+        is_inner = total and before.total and total < before.total
+        is_inner = is_inner and not (before.percent == 100 and has_loss)  # another training
         if is_inner and "epoch" not in counts and self._inner < MAX_INNER:
             self._inner, self.progress = self._inner + 1, before._replace(last_step_time=time)
             return False

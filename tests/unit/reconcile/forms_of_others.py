@@ -314,6 +314,10 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
         "step 340/1000 loss 0.3\nstep 10/20 loss nan",
         {"step": 340, "total": 1000, "loss": "0.3"},
     ),
+    "a prediction after the training": (
+        f"step 1000/1000 loss 0.3\n 34%{BAR} 34/100 [01:11<02:18,  4.77it/s]",
+        {"step": 1000, "total": 1000, "loss": "0.3"},
+    ),
     "a loop after the training": (
         "step 1000/1000 loss 0.3\nstep 10/20 loss 0.5",
         {"step": 10, "total": 20, "loss": "0.5"},
