@@ -119,7 +119,7 @@ STEP_PATTERNS = {
         _EPOCH + _SEPARATED + rf"(?:train(?:ing)? ?)?batch(?:_id|_idx)?(?:{_IS}|(?=\d))<step>{_OF}",
         True,
     ),
-    "batch": _pattern("batch", rf"\bbatch{_IS}<step> ?/ ?<total>", True),
+    "batch": _pattern("batch", rf"\bbatch{_IS}<step> {{0,4}}(?:/|of) {{0,4}}<total>", True),
     "counted steps": _pattern("", r"[^\d/]{0,40}<step>/<total> {1,3}(?:step|iter|iteration)s?\b"),
     "steps and a loss": _pattern(
         "step iter batch",
@@ -160,8 +160,8 @@ ETA = Pattern(
 """The tool's own estimate of the time to the end."""
 EPOCH = _pattern(
     "",
-    r"\W{0,4}(?:train(?:ing)? )?epoch[ :=]{0,3}\[?<epoch>(?:(?:/| of )<epochs>)?\]?"
-    r"(?:$|[ ,:;|-]{1,4}(?:train(?:ing)?[_ -])?(?:avg |average |mean )?loss\b)",
+    r"\W{0,40}(?:train(?:ing)? )?epoch[ :=]{0,3}\[?<epoch>(?: ?(?:/|of) ?<epochs>)?\]?"
+    r"(?:\W{0,40}$|[ ,:;|-]{1,4}(?:train(?:ing)?[_ -])?(?:avg |average |mean )?loss\b)",
 )
 """The line that begins an epoch (hapi, keras), or that ends it."""
 LOSS = _pattern(

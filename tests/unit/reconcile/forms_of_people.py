@@ -185,6 +185,14 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
         {"step": 834, "total": 8000, "epoch": "3/20"},
     ),
     # programs of one's own
+    "below a head with a colon": (
+        f"Epoch 3/20:\n 34%{BAR} 34/400 [01:11<02:18,  4.77it/s, loss=0.31]",
+        {"step": 834, "total": 8000, "epoch": "3/20", "loss": "0.31"},
+    ),
+    "below a head between lines": (
+        "======== Epoch 3 / 20 ========\nTraining...\n  Batch    34  of    400.    Elapsed: 8.",
+        {"step": 834, "total": 8000, "epoch": "3/20"},
+    ),
     "in words": (
         "Epoch 3 of 20, batch 34 of 400, loss 0.31",
         {"step": 834, "total": 8000, "epoch": "3/20", "loss": "0.31"},
