@@ -32,7 +32,7 @@ MAX_CALLS = 3
 """The most annotations of a pod. A kubelet that misses all of them soon tries again by itself."""
 CALL_SECONDS = 2.0
 """The time between two annotations of a pod."""
-HEAD_START_SECONDS = 0.1
+HEAD_START_SECONDS = 0.2
 """For how long worker 0 runs alone, for each peer."""
 MAX_HEAD_START_SECONDS = 1.0
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)

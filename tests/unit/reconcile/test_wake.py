@@ -185,7 +185,7 @@ def test_a_new_leader_gives_the_head_start_once_more():
     nodes.world.lead_anew()
     nodes.live(10)
     first, *peers = starts(nodes, 9)
-    assert all(first + 1.2 < peer <= first + 1.8 for peer in peers)
+    assert all(first + 1.4 < peer <= first + 2.0 for peer in peers)
 
 
 def test_so_they_do_in_a_later_attempt():
@@ -196,7 +196,7 @@ def test_so_they_do_in_a_later_attempt():
     nodes.live(20)
     assert nodes.world.status()["attempt"] == 2
     first, *peers = starts(nodes, 3)
-    assert all(first + 0.2 < peer <= first + 0.5 for peer in peers)
+    assert all(first + 0.4 < peer <= first + 0.7 for peer in peers)
 
 
 def test_the_head_start_costs_no_write():
@@ -245,7 +245,7 @@ def test_the_peers_do_not_wait_for_a_worker_0_that_does_not_wait_for_the_config_
         pytest.param({}, ["train-worker-0"], id="both-are-due"),
         pytest.param({"called": "attempt=1,call=1,at=" + stamp(LATER)}, [], id="just-woken"),
         pytest.param({"state": "running"}, [], id="has-just-started"),
-        pytest.param({"state": "running", "seconds": 0.2}, ["train-worker-1"], id="runs"),
+        pytest.param({"state": "running", "seconds": 0.3}, ["train-worker-1"], id="runs"),
     ],
 )
 def test_worker_0_comes_first_after_init_containers_too(first, wakes):
