@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from api import constants
-from api.catalogue.meaning import LANGUAGES, WHO, Words, say
+from api.catalogue.meaning import LANGUAGES, WHO, Words, say, say_both
 from api.catalogue.pods import EXIT_CODES, VARIABLES
 from api.catalogue.reasons import REASONS
 from api.catalogue.states import CONDITIONS, PHASES
@@ -96,7 +96,7 @@ def _named(words: Mapping[str, Words | str], language: str) -> Iterator[list[str
 
 def _reasons(language: str) -> Iterator[list[str]]:
     for reason, (who, seen, cause, next_step, note) in REASONS.items():
-        meaning = f"{say(cause, language)} {say(note, language)}"
+        meaning = say_both(cause, note, language)
         yield [f"`{reason}`", seen, meaning, say(WHO[who], language), say(next_step, language)]
 
 

@@ -32,7 +32,7 @@ OVER_LIMIT: Final = Meaning(Who.USER, "",
     ("A pod has exceeded a limit of its own.", "一个 Pod 超出了自身的限额。"),
     ("Raise the limit that the message names, or let the program use less; backoffLimit allows "
      "restarts.",
-     "提高消息所指的限额，或让程序少用一些；backoffLimit 允许重启。"))
+     "提高信息所指的限额，或让程序少用一些；backoffLimit 允许重启。"))
 KILLED: Final = Meaning(Who.USER, "",
     ("A trainer, or one of its processes, was killed by SIGKILL, most often because memory ran "
      "out.",
@@ -84,7 +84,7 @@ SILENT: Final = Meaning(Who.USER, "",
 FORMING: Final = Meaning(Who.USER, "",
     ("Every pod runs, but the launchers form their group again and again, and nothing is "
      "trained.",
-     "所有 Pod 都在运行，但 launcher 一再重新组队，没有新的一步。"),
+     "所有 Pod 都在运行，但启动器一再重新组队，没有新的一步。"),
     ("Find in the log (`kubectl pdj logs`) why the group ends each time: a program fails, or "
      "the others cannot reach a worker. Then begin a new attempt with `kubectl pdj restart`.",
      "用 `kubectl pdj logs` 查看每次为何散开：程序出错，还是连不上某个 worker；再用 `kubectl "

@@ -9,7 +9,7 @@ NOBODY, USER, ADMIN = Who.NOBODY, Who.USER, Who.ADMIN
 _NOTHING: Final[Words] = ("Nothing: Kueue goes on by itself.", "无需操作：Kueue 会自动继续。")
 _SET_UP: Final[Words] = (
     "Have the queue set up: its LocalQueue, its ClusterQueue or its flavors, as the message says.",
-    "请让管理员配置好队列：LocalQueue、ClusterQueue 或 flavor，消息里写明缺少什么。")
+    "请让管理员配置好队列：LocalQueue、ClusterQueue 或 flavor，信息里写明缺少什么。")
 _OPEN: Final[Words] = (
     "Have the queue's stopPolicy removed.", "请让管理员取消队列的 stopPolicy。")
 _CHECKS: Final[Words] = (

@@ -44,3 +44,8 @@ WHO: Final[dict[Who, Words]] = {
 def say(words: Words | str, language: str) -> str:
     """The words in this language, English for one that is unknown; a plain text as it is."""
     return words if isinstance(words, str) else words[language == LANGUAGES[1]]
+
+
+def say_both(first: Words, second: Words, language: str) -> str:
+    """One sentence after the other. Chinese has no space between them."""
+    return (say(first, language) + say((" ", ""), language) + say(second, language)).rstrip()

@@ -141,7 +141,7 @@ REASONS: Final[dict[str, Meaning]] = {
          "Kueue 尚未放行该作业：队列里没有足够的空闲配额，或者队列没有配置好。"),
         ("Wait for quota, or ask for less; the message has Kueue's reason, and docs/kueue.md "
          "says what to do about each.",
-         "请等待配额，或减少请求；消息里有 Kueue 的原因，docs/kueue.zh.md 说明每种原因如何处理。"),
+         "请等待配额，或减少请求；信息里有 Kueue 的原因，docs/kueue.zh.md 说明每种原因如何处理。"),
         ("Needs `--kueue`: [kueue.md](kueue.md).", "需要 `--kueue`：[kueue.zh.md](kueue.zh.md)。")),
     Reason.QUEUE_UNAVAILABLE: Meaning(ADMIN, "Pending",
         ("The job has a queue's label, but Kueue is not installed, or the operator has no right "
@@ -163,7 +163,7 @@ REASONS: Final[dict[str, Meaning]] = {
          "或它自身有故障。并没有谁拒绝它。"),
         ("Have the service that the message names repaired; the template is not at fault, and the "
          "operator retries by itself.",
-         "请管理员修复消息中提到的服务；Pod 模板没有问题，operator 会自动重试。"),
+         "请管理员修复信息中提到的服务；Pod 模板没有问题，operator 会自动重试。"),
         ("Also if a create in this namespace failed after 5 s or more, for example because a "
          "webhook hangs: other jobs of the namespace that need the same kind of object then "
          "report it first, and try later.",
@@ -228,7 +228,7 @@ REASONS: Final[dict[str, Meaning]] = {
          "restarts.",
          "阅读失败记录中的最后几行日志并修正程序；backoffLimit 允许重启。"),
         ("Or its pod has exceeded a limit of its own: raise what the message names.",
-         "或其 Pod 超出了自身的限额：请提高消息所指的限额。")),
+         "或其 Pod 超出了自身的限额：请提高信息所指的限额。")),
     Reason.POD_EVICTED: Meaning(OPERATOR, "Restarting, Event",
         ("The cluster has ended a pod: eviction, preemption, or a node that did not accept it. "
          "The restart is not counted against backoffLimit.",
@@ -351,7 +351,7 @@ REASONS: Final[dict[str, Meaning]] = {
     Reason.CONFIG_ERROR: Meaning(USER, "Pending, Failed, Event",
         ("A kubelet cannot start a container: a ConfigMap, a Secret or a key does not exist, or "
          "something else that the message names; the job fails if that lasts.",
-         "kubelet 无法启动某个容器：ConfigMap、Secret 或键不存在，或有消息所指的其他错误；若持"
+         "kubelet 无法启动某个容器：ConfigMap、Secret 或键不存在，或有信息所指的其他错误；若持"
          "续如此，作业会失败。"),
         ("Create the missing object or correct its name; after any other error, correct the "
          "template.",

@@ -58,14 +58,14 @@ REPORTED: Final[dict[str, Meaning]] = {
     Reason.TRAINED_ALONE: Meaning(USER, "TrainedAlone, Event",
         ("The launcher of worker 0 knew only one node: each worker has trained by itself, and "
          "perhaps overwritten the others' files.",
-         "worker 0 的 launcher 只知道一个节点：每个 worker 各自单独训练，还可能互相覆盖文件。"),
+         "worker 0 的启动器只知道一个节点：每个 worker 各自单独训练，还可能互相覆盖文件。"),
         ("Start the launcher without its own --nnodes, --master and --ips, and see what "
          "`kubectl pdj lint` says.",
-         "启动 launcher 时不要自带 --nnodes、--master、--ips，并查看 `kubectl pdj lint` 的建议。"),
+         "运行启动器时不要自带 --nnodes、--master、--ips，并查看 `kubectl pdj lint` 的建议。"),
         ("The termination message of worker 0 says so; or the pods' addresses are IPv6, which "
          "any launcher takes for one node's: this is told before programs start. `kubectl pdj` "
          "status, logs and explain see it in the log, too.",
-         "worker 0 的终止信息说明了这一点；或者 Pod 的地址是 IPv6，任何 launcher 都会把它们当作"
+         "worker 0 的终止信息说明了这一点；或者 Pod 的地址是 IPv6，任何启动器都会把它们当作"
          "同一个节点：这在程序启动前就会报告。`kubectl pdj` 的 status、logs 和 explain 也能从日"
          "志中看出。")),
     Reason.FORCE_DELETED: Meaning(ADMIN, "Event",

@@ -50,7 +50,7 @@ def _etcd(facts: Facts) -> Iterator[Remark]:
     command = f"kubectl -n {namespace} create -f manifests/elastic/etcd.yaml"
     yield (
         f"there is no Service {name} in namespace {namespace}, so launchers cannot meet: {command}",
-        f"命名空间 {namespace} 中没有 Service {name}，launcher 无法会合：{command}",
+        f"命名空间 {namespace} 中没有 Service {name}，启动器无法会合：{command}",
     )
 
 
@@ -61,7 +61,7 @@ def _last_lines(facts: Facts, last: Failure) -> Iterator[Remark]:
     # Users copy the command to a shell, and a role in the status can be any text.
     of_pod = f" --role {last.role} --index {last.index}" if last.role in [*Role] else ""
     command = f"kubectl pdj -n {job.namespace} logs {job.name}{of_pod} --attempt {last.attempt}"
-    yield (f"more: {command}", f"更多: {command}")
+    yield (f"more: {command}", f"更多：{command}")
 
 
 def _peers(facts: Facts) -> Iterator[Remark]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from api.catalogue.meaning import WHO, say
+from api.catalogue.meaning import WHO, say, say_both
 from pdj.judge.story import Finding, Story, first_line
 from pdj.text.progress import describe_training
 from pdj.text.status import describe_failure
@@ -16,9 +16,12 @@ from pdj.text.words import LABELS
 def draw_story(story: Story, language: str, paint: Paint, now: datetime) -> list[str]:
     """The lines of the story."""
     labels = {name: say(words, language) for name, words in LABELS.items()}
+    colon = labels["colon"]
     phase = plain(story.job.status.phase or "New")
     head = plain(f"{story.job.namespace}/{story.job.name}")
-    lines = [f"{paint(head, 'bold')}  {labels['state']}: {paint(phase, BY_PHASE.get(phase, ''))}"]
+    lines = [
+        f"{paint(head, 'bold')}  {labels['state']}{colon}{paint(phase, BY_PHASE.get(phase, ''))}"
+    ]
     for finding in story.findings:
         lines += ["", *_draw_finding(finding, labels, language, paint, now)]
     sections = {
@@ -33,26 +36,31 @@ def draw_story(story: Story, language: str, paint: Paint, now: datetime) -> list
         labels["events"]: [say(each, language) for each in story.warnings],
     }
     sections[labels["history"]] = [
-        f"{age(each.since, now)}  {each.reason}: {say(each.meaning.cause, language)} "
-        + say(each.meaning.next_step, language)
+        f"{age(each.since, now)}  {each.reason}{colon}"
+        + say_both(each.meaning.cause, each.meaning.next_step, language)
         for each in story.history
     ]
     for title, told in sections.items():
         if told:
-            lines += ["", f"{paint(title, 'bold')}:", *(f"  {plain(line)}" for line in told)]
+            lines += [
+                "",
+                f"{paint(title, 'bold')}{colon}".rstrip(),
+                *(f"  {plain(line)}" for line in told),
+            ]
     return lines
 
 
 def _draw_finding(
     finding: Finding, labels: dict[str, str], language: str, paint: Paint, now: datetime
 ) -> Iterator[str]:
-    since = f" ({labels['since']} {age(finding.since, now)})" if finding.since else ""
-    name = f"{plain(finding.reason)}{since}: " if finding.reason else ""
-    yield f"{paint(labels['why'], 'bold')}: {name}{say(finding.meaning.cause, language)}"
+    colon = labels["colon"]
+    since = labels["since"].format(age(finding.since, now)) if finding.since else ""
+    name = f"{plain(finding.reason)}{since}{colon}" if finding.reason else ""
+    yield f"{paint(labels['why'], 'bold')}{colon}{name}{say(finding.meaning.cause, language)}"
     if finding.message:
-        yield f"  {labels['said']}: {plain(first_line(finding.message))}"
-    yield f"{paint(labels['next'], 'bold')}: {say(finding.meaning.next_step, language)}"
-    yield f"{paint(labels['who'], 'bold')}: {say(WHO[finding.meaning.who], language)}"
+        yield f"  {labels['said']}{colon}{plain(first_line(finding.message))}"
+    yield f"{paint(labels['next'], 'bold')}{colon}{say(finding.meaning.next_step, language)}"
+    yield f"{paint(labels['who'], 'bold')}{colon}{say(WHO[finding.meaning.who], language)}"
 
 
 def describe_story(story: Story, language: str) -> dict[str, Any]:

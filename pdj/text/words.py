@@ -6,7 +6,7 @@ from api.catalogue.meaning import Words
 
 LABELS: Final[dict[str, Words]] = {
     "state": ("State", "状态"),
-    "since": ("since", "已持续"),
+    "since": (" (since {})", "（已持续 {}）"),
     "why": ("Why", "原因"),
     "next": ("Next", "下一步"),
     "who": ("Who", "由谁"),
@@ -22,6 +22,7 @@ LABELS: Final[dict[str, Words]] = {
     "queue": ("Queue", "队列"),
     "etcd": ("etcd", "etcd"),
     "peers": ("The last lines of the other pods", "其他 Pod 的最后几行"),
+    "colon": (": ", "："),
 }
 PROGRESS: Final[dict[str, Words]] = {
     "problem": ("progress unknown: {}", "进度未知：{}"),
@@ -44,7 +45,7 @@ PROGRESS: Final[dict[str, Words]] = {
     ),
     "forming": (
         "the launchers form their group again and again, and nothing is trained",
-        "launcher 一再重新组队，没有新的一步",
+        "启动器一再重新组队，没有新的一步",
     ),
     "first": (
         "{} fell silent first, at {}; the others wrote until {}",

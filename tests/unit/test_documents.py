@@ -104,9 +104,22 @@ def test_both_languages_show_the_same(page):
     assert outline(english) == outline(chinese)
 
 
+OTHER_WORDS = ("任务", "消息", "飞桨", "你")
+"""What the Chinese pages and texts call 作业, 信息, PaddlePaddle and 您."""
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_chinese_pages_have_one_word_for_a_job(page):
-    assert "任务" not in (ROOT / "docs" / f"{page}.zh.md").read_text()
+def test_chinese_pages_have_one_word_for_a_thing(page):
+    text = (ROOT / "docs" / f"{page}.zh.md").read_text()
+    assert [word for word in OTHER_WORDS if word in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_chinese_pages_say_which_links_lead_to_english(page):
+    """The link to a page's own twin, at its top, needs no word."""
+    text = (ROOT / "docs" / f"{page}.zh.md").read_text().replace(f"[English]({page}.md)", "")
+    linked = re.findall(r"\]\((\w[\w-]*)\.md(?:#[^)]*)?\)(（英文）)?", text)
+    assert [name for name, word in linked if name in PAGES or not word] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=ids)

@@ -79,7 +79,7 @@ const WORDS = {
     'phase.Completing': '即将完成', 'phase.Completed': '已完成', 'phase.Failed': '失败',
     'phase.Terminating': '删除中',
     mine: '我的', stepNumber: (n) => `第 ${n} 步`, 'column.progress': '进度', 'column.accelerators': 'GPU', 'column.by': '提交者',
-    'reason.LossNotFinite': '损失非有限数', 'reason.NoOutput': '卡住', 'reason.NoNewStep': '步数停滞',
+    'reason.LossNotFinite': 'loss 非有限数', 'reason.NoOutput': '卡住', 'reason.NoNewStep': '步数停滞',
     'reason.EndedEarly': '提前结束', 'reason.TrainedAlone': '各自训练',
     'theme.auto': '自动', 'theme.light': '浅色', 'theme.dark': '深色',
     'problem.login': '登录未被接受，可能已过期。请在终端重新登录。',

@@ -126,7 +126,7 @@ def test_the_cause_stands_before_the_pod_and_its_exit_code(page: Page) -> None:
 @pytest.mark.parametrize(
     ("name", "word", "chinese"),
     [
-        ("train-b", "loss not finite", "损失非有限数"),
+        ("train-b", "loss not finite", "loss 非有限数"),
         ("train-c", "hangs", "卡住"),
         ("train-d", "ended early", "提前结束"),
     ],

@@ -1,5 +1,6 @@
 """What `explain` makes of a job, and of what else it reads."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,16 @@ def a_failed_job(why: Reason = Reason.POD_FAILED, /, **record: Any) -> JobBuilde
 def shown(job: JobBuilder) -> list[str]:
     """What `explain` prints."""
     return draw_story(story_of(job), "en", Screen(has_colour=False).paint, NOW)
+
+
+def test_chinese_explanation_has_chinese_punctuation():
+    job = a_failed_job(message="ValueError: no").with_condition("Running", False, reason="Ended")
+    lines = draw_story(story_of(job), "zh", Screen(has_colour=False).paint, NOW)
+    assert [line for line in lines if re.search("[一-龥][:(]|。 ", line)] == []
+    assert lines[0].endswith("状态：Failed")
+    assert "最后几行：" in lines
+    assert any("更多：kubectl" in line for line in lines)
+    assert any("Ended：" in line for line in lines)
 
 
 @pytest.mark.parametrize("reason", [Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED])

@@ -231,7 +231,7 @@ def test_who_was_silent_first_is_named_if_there_are_grounds(seconds, first):
     ("language", "cause", "line"),
     [
         ("en", "Why: AllPodsRunning (since 0s): Every pod runs.", "  progress unknown: no answer"),
-        ("zh", "原因: AllPodsRunning (已持续 0s): 所有 Pod 都在运行。", "  进度未知：no answer"),
+        ("zh", "原因：AllPodsRunning（已持续 0s）：所有 Pod 都在运行。", "  进度未知：no answer"),
     ],
 )
 def test_explain_claims_no_more_than_is_known(language, cause, line):
