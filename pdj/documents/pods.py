@@ -1,5 +1,5 @@
-"""Finds errors in a job's pod templates: names of containers, the volumes that they mount, and
-quantities of resources (`500m`, `8Gi`).
+"""Finds errors in a job's pod templates: names of containers and of their variables, the volumes
+that they mount, and quantities of resources (`500m`, `8Gi`).
 
 The job's schema accepts any text there, but the API server refuses the resulting pods.
 """
@@ -21,6 +21,8 @@ NO_NAME = (
     "is not a valid container name: lower case letters, digits and '-', a letter or digit first "
     f"and last, {MAX_NAME} at most"
 )
+_VARIABLE = re.compile(r"[ -<>-~]+")
+NO_VARIABLE = "is not a valid name of a variable: printable ASCII characters other than '='"
 NO_QUANTITY = "is not a quantity such as 2, 500m or 8Gi"
 _QUANTITY = re.compile(
     r"\s*[+-]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?\s*", re.ASCII
@@ -72,6 +74,10 @@ def _check_names(pod: Raw) -> Found:
             yield (*place, "name"), f"{name!r} {NO_NAME}"
         elif seen[name] > 1:
             yield (*place, "name"), f"{name!r} is the name of another container"
+        for at, variable in enumerate(container.get("env") or ()):
+            name = str((variable or {}).get("name"))
+            if not _VARIABLE.fullmatch(name):
+                yield (*place, "env", at, "name"), f"{name!r} {NO_VARIABLE}"
 
 
 def _check_mounts(pod: Raw) -> Found:

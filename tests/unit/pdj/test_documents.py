@@ -204,9 +204,10 @@ def test_lint_finds_names_that_no_pod_may_have():
         volumes=[{"name": "data", "emptyDir": {}}],
     )
     mounts = [{"name": "data", "mountPath": "/data"}, {"name": "dta", "mountPath": "/more"}]
+    env = [{"name": name, "value": "1"} for name in ("EPOCHS", "a.b-c", "学习率", "LR=", "\n")]
     template["spec"]["containers"] = [
         {"name": "paddle", "image": "busybox:1", "volumeMounts": mounts},
-        {"name": "Logs", "image": "busybox:1"},
+        {"name": "Logs", "image": "busybox:1", "env": env},
         {"name": "a" * 64, "image": "busybox:1"},
     ]
     pod = "spec.worker.template.spec.containers"
@@ -214,5 +215,6 @@ def test_lint_finds_names_that_no_pod_may_have():
         f"{pod}[0].name",
         f"{pod}[0].volumeMounts[1].name",
         f"{pod}[1].name",
+        *(f"{pod}[1].env[{at}].name" for at in (2, 3, 4)),
         f"{pod}[2].name",
     }
