@@ -32,7 +32,7 @@ OVER_LIMIT: Final = Meaning(Who.USER, "",
     ("A pod has exceeded a limit of its own.", "一个 Pod 超出了自身的限额。"),
     ("Raise the limit that the message names, or let the program use less; backoffLimit allows "
      "restarts.",
-     "提高信息所指的限额，或让程序少用一些；backoffLimit 允许重启。"))
+     "提高信息所指的限额，或让程序少用一些；设置 backoffLimit 后会自动重启。"))
 KILLED: Final = Meaning(Who.USER, "",
     ("A trainer, or one of its processes, was killed by SIGKILL, most often because memory ran "
      "out.",

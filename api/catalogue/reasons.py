@@ -226,7 +226,7 @@ REASONS: Final[dict[str, Meaning]] = {
         ("A trainer has exited with an error.", "训练程序以错误退出。"),
         ("Read its last lines in the failure record and correct the program; backoffLimit allows "
          "restarts.",
-         "阅读失败记录中的最后几行日志并修正程序；backoffLimit 允许重启。"),
+         "阅读失败记录中的最后几行日志并修正程序；设置 backoffLimit 后会自动重启。"),
         ("Or its pod has exceeded a limit of its own: raise what the message names.",
          "或其 Pod 超出了自身的限额：请提高信息所指的限额。")),
     Reason.POD_EVICTED: Meaning(OPERATOR, "Restarting, Event",

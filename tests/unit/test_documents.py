@@ -105,13 +105,15 @@ def test_both_languages_show_the_same(page):
 
 
 OTHER_WORDS = ("任务", "消息", "飞桨", "你")
-"""What the Chinese pages and texts call 作业, 信息, PaddlePaddle and 您."""
+"""What the Chinese pages and texts call 作业, 信息, PaddlePaddle and 您; a launcher is a 启动器."""
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_chinese_pages_have_one_word_for_a_thing(page):
     text = (ROOT / "docs" / f"{page}.zh.md").read_text()
     assert [word for word in OTHER_WORDS if word in text] == []
+    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r".*[一-龥，。；：、] ?launcher.*|.*launcher ?[一-龥].*", prose) == []
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -71,7 +71,7 @@ const WORDS = {
     'tab.logs': '日志', 'tab.pods': 'Pod', 'tab.failures': '失败记录', 'tab.events': '事件',
     'tab.conditions': '条件', 'tab.yaml': 'YAML',
     'column.name': '名称', 'column.phase': '阶段', 'column.pods': '运行中', 'column.restarts': '重启',
-    'column.why': '原因', 'column.age': '时长', 'column.node': '节点', 'column.state': '状态',
+    'column.why': '原因', 'column.age': '创建至今', 'column.node': '节点', 'column.state': '状态',
     'column.attempt': '尝试', 'column.time': '时间', 'column.reason': '原因', 'column.about': '对象',
     'column.message': '信息', 'column.type': '类型', 'column.status': '状态', 'column.since': '已持续',
     'phase.New': '新建', 'phase.Pending': '等待中', 'phase.Starting': '启动中', 'phase.Running': '运行中',
