@@ -163,8 +163,8 @@ openapi: $(STAMP) ## Renew the pod template's schema from the cluster that kubec
 	@kubectl get --raw /openapi/v3/api/v1 | $(BIN)/python -m manifests.openapi
 
 .PHONY: explore
-explore: $(STAMP) ## Let each write of each story of a job fail and each watch fall behind there, in memory; NAME=... for some stories
-	@$(BIN)/python -m tests.faults.explore $(NAME)
+explore: $(STAMP) ## Let each watch fall behind at each write of each story of a job, in memory
+	@$(BIN)/python -m tests.faults.explore
 
 .PHONY: soak
 soak: $(STAMP) ## Let everything fail at random for MINUTES=30 and check what must hold; SEED=... for the same again

@@ -12,6 +12,7 @@ from api.constants import (
     LABEL_JOB_UID,
     LABEL_QUEUE,
     LABEL_ROLE,
+    Role,
 )
 from api.objects import (
     Raw,
@@ -22,11 +23,12 @@ from api.objects import (
     parse_time,
     uid_of,
 )
-from tests.faults.witness import TERMINAL, TERMINAL_POD, Witness
 from tests.memory.kubelet import Kubelet
 from tests.memory.world import Change, World
 
 LISTS = ("PADDLE_PSERVERS", "PADDLE_TRAINER_IPS")
+TERMINAL = ("Completed", "Failed")
+TERMINAL_POD = ("Succeeded", "Failed")
 RUN_ON = (("Never", "Completed"), ("Never", "Failed"), ("OnFailure", "Completed"))
 """cleanPodPolicy and phase of the jobs whose pods may run after the end."""
 NONE_STAY = (
@@ -49,8 +51,6 @@ class Invariants:
     chargeable: int = 0
     """Ends of pods that may be charged, at most."""
     most_limit: int = 0
-    witness: Witness = field(default_factory=Witness)
-    """Sees the same changes, with the rules that hold wherever a job lives."""
     _read: int = 0
     seen: Callable[[], int] = lambda: 0
     """The version up to which the operator has seen pods."""
@@ -61,8 +61,6 @@ class Invariants:
     _pods: set[str] = field(default_factory=set)
     _lives: dict[str, Raw] = field(default_factory=dict)
     """By name, the last version of each pod of ours that is there."""
-    _objects: dict[tuple[str, str], Raw] = field(default_factory=dict)
-    """What there is, as the witness has seen it."""
     _workload: Raw | None = None
     """The Workload while it has quota."""
     _full_ends: set[tuple[str, str]] = field(default_factory=set)
@@ -81,8 +79,6 @@ class Invariants:
         self._read = len(self.world.changes)
         for change in changes:
             self._note_address(change.obj or {})
-            self._show(change)
-        assert not (wrong := self.witness.take_violations()), wrong
         for change in changes:
             if change.place[0] == "Pod":
                 self._check_life(change)
@@ -92,14 +88,6 @@ class Invariants:
         self._check_foreign()
         # A delete of what was gone has changed nothing: the next change is somebody else's.
         self._deleted = {at: seen for at, seen in self._deleted.items() if at <= self.world.version}
-
-    def _show(self, change: Change) -> None:
-        before = self._objects.pop(change.place, None)
-        if change.obj is not None:
-            self._objects[change.place] = change.obj
-            self.witness.see("MODIFIED" if before else "ADDED", change.obj)
-        elif before is not None:
-            self.witness.see("DELETED", before)
 
     def _check_life(self, change: Change) -> None:
         """The operator deletes no healthy pod of the attempt that its job is in.
@@ -175,6 +163,7 @@ class Invariants:
         before = (self._jobs.get(uid_of(job)) or {}).get("status") or {}
         status = job.get("status") or {}
         self._jobs[uid_of(job)] = job
+        assert not (wrong := wrong_steps(before, status)), wrong
         charged = status.get("failureCount", 0)
         assert charged <= self.most_limit, "more charged restarts than the limit"
         assert charged <= self.chargeable, "charged twice, or for another's doing"
@@ -205,6 +194,7 @@ class Invariants:
         owner = controller_of(pod) or {}
         job = self._jobs.get(str(owner.get("uid")), {})
         status = job.get("status") or {}
+        assert status.get("phase") not in TERMINAL, "a pod was made after the end"
         assert not _is_true(status, "Suspended"), "a pod was made while suspended"
         attempt = int(labels_of(pod)[LABEL_ATTEMPT])
         assert attempt == status.get("attempt", attempt), "a pod was made for an ended attempt"
@@ -229,6 +219,26 @@ class Invariants:
     def _check_foreign(self) -> None:
         for place, obj in self.foreign.items():
             assert self.world.objects.get(place) == obj, f"{place} belongs to someone else"
+
+
+def wrong_steps(before: Raw, after: Raw) -> list[str]:
+    """What must not have happened between two versions of a job's status."""
+    wrong = [
+        f"{counter} fell from {before[counter]} to {after.get(counter, 0)}"
+        for counter in ("attempt", "restartCount", "failureCount")
+        if before.get(counter, 0) > after.get(counter, 0)
+    ]
+    if before.get("phase") not in TERMINAL:
+        return wrong
+    if after.get("phase") != before["phase"]:
+        wrong.append(f"was {before['phase']} and is {after.get('phase')}")
+    for role in Role:
+        counts = [(status.get(role) or {}) for status in (before, after)]
+        if any(
+            counts[0].get(word, 0) != counts[1].get(word, 0) for word in ("failed", "succeeded")
+        ):
+            wrong.append(f"has ended, and the counts of {role} went on")
+    return wrong
 
 
 def check_deadline(world: World, since: datetime) -> None:

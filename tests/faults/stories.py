@@ -15,17 +15,12 @@ def _edit(**fields: Any) -> Step:
     return {"do": "edit", **fields}
 
 
-PAIR: dict[str, Any] = {"workers": 2, "backoffLimit": 3}
+PAIR = {"workers": 2, "backoffLimit": 3}
 ELASTIC = {"elastic": [2, 1, 3], "backoffLimit": 3}
 QUEUED = {"queue": "q"}
 LOST: Step = {"do": "vanish", "pod": "train-worker-1"}
 STORIES: dict[str, Story] = {
-    "ends": (
-        {"ps": 1, "workers": 2, "cleanPodPolicy": "Always"},
-        12,
-        _end(0),
-        _end(0, "train-worker-1"),
-    ),
+    "ends": ({"ps": 1, "workers": 2, "cleanPodPolicy": "Always"}, 12, _end(0)),
     "fails": ({"workers": 2}, 12, _end(1)),
     "restarts": (PAIR, 12, _end(1)),
     "limit": ({"workers": 2, "backoffLimit": 1}, 12, _end(1), 4, _end(1)),

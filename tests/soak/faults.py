@@ -220,21 +220,6 @@ def proxies_with(
     return begin
 
 
-def killed_after_write(scene: Scene, fault: Fault) -> End:
-    """An operator ends the moment the API server has done a write of its: it hears of none."""
-    stack = contextlib.ExitStack()
-    for name in scene.seats(fault.pick):
-        proxy = scene.place.seats[name].proxy
-
-        def kill(_count: int, name: str = name) -> bool:
-            scene.place.signal(signal.SIGKILL, name)
-            return False
-
-        stack.callback(setattr, proxy, "after_write", lambda _: True)
-        proxy.after_write = kill
-    return stack.close
-
-
 # Pods and other children
 
 
@@ -374,7 +359,6 @@ KINDS = {
     "controller manager away": Kind(away(CONTROLLER_MANAGER)),
     "scheduler away": Kind(away(SCHEDULER)),
     "operator killed": Kind(signalled(signal.SIGKILL, Scene.seats), 5.0),
-    "operator killed after a write": Kind(killed_after_write, 5.0),
     "operator terminated": Kind(signalled(signal.SIGTERM, Scene.seats), 5.0),
     "operator frozen": Kind(signalled(signal.SIGSTOP, Scene.seats), 30.0),
     "node killed": Kind(signalled(signal.SIGKILL, a_node), 20.0),

@@ -13,7 +13,6 @@ from kube.errors import AlreadyExists
 from localcluster.client.informer import Informer
 from localcluster.machine import clock
 from reconcile.model.plan import Settings
-from tests.faults.witness import Witness
 from tests.live.lab import CORE, PADDLE_JOBS
 from tests.live.operated import DEPLOYMENT, NAMESPACE
 from tests.soak import faults, jobs
@@ -42,8 +41,8 @@ from tests.soak.trainings import (
     Trainings,
     is_of_training,
     is_training,
-    wrong_stall,
 )
+from tests.soak.witness import Witness
 
 TICK_SECONDS = 0.2
 TOLD_SECONDS = 5.0
@@ -68,7 +67,7 @@ class Watching:
         self._client = place.cluster.client
         self._note_lease = place.note_lease
         self._informers: list[Informer] = []
-        self.witness = Witness(wrong_stall)
+        self.witness = Witness()
         self.versions = 0
         self.start()
 
@@ -91,7 +90,7 @@ class Watching:
         """Forget what was seen: it has never happened."""
         self.stop()
         self.versions += self.witness.versions
-        self.witness = Witness(wrong_stall)
+        self.witness = Witness()
         self.start()
 
     def _informer(self, path: str, kind: str) -> Informer:

@@ -8,12 +8,13 @@ import pytest
 
 from reconcile.model.plan import Observed, Settings
 from reconcile.reconcile import reconcile
-from tests.faults.witness import Witness, wrong_steps
+from tests.faults.invariants import wrong_steps
 from tests.memory.builders import NOW, a_job, a_pod
 from tests.soak import checks
 from tests.soak.audit import WriteLog
 from tests.soak.checks import Expectation, Listing
 from tests.soak.trainings import begins_to_stall, is_of_training, wrong_stall
+from tests.soak.witness import Witness
 
 Raw = dict[str, Any]
 WELL = {"type": "Completed", "status": "True", "reason": "WorkersSucceeded", "message": "2 ended"}

@@ -1,22 +1,20 @@
-"""Looks at every version of every job and pod, wherever they live, for what must never be.
+"""Looks at every version of every job and pod as it comes, and finds what must never be.
 
 `see` takes the events of two watches, in any order of the two: what came first, their versions
 tell. Any thread may call.
 """
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, Role
+from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE
 from api.objects import Raw, labels_of, name_of, namespace_of, uid_of
 from api.ownership import owner_of
-
-NOWHERE = ("", "")
-"""The role and index of a pod of the former operator."""
-TERMINAL = ("Completed", "Failed")
-TERMINAL_POD = ("Succeeded", "Failed")
+from tests.faults.invariants import TERMINAL, TERMINAL_POD, wrong_steps
+from tests.live.history import version_of
+from tests.soak.trainings import wrong_stall
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +30,9 @@ class PodLife:
 
 
 class Witness:
-    """What it has seen of jobs and pods, and what was wrong with it.
+    """What it has seen of jobs and pods, and what was wrong with it."""
 
-    `judge` says what is wrong with a version of a job besides.
-    """
-
-    def __init__(self, judge: Callable[[Raw], list[str]] = lambda _: []) -> None:
-        self._judge = judge
-        self.may_overlap = False
-        """Whether attempts may: who leads with old news of pods sees the last one's too late."""
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         """Guards all that follows."""
         self._violations: list[str] = []
@@ -96,7 +88,7 @@ class Witness:
         after = job.get("status") or {}
         self._jobs[uid] = job
         self._violations += [
-            f"{_path(job)}: {wrong}" for wrong in wrong_steps(before, after) + self._judge(job)
+            f"{_path(job)}: {wrong}" for wrong in wrong_steps(before, after) + wrong_stall(job)
         ]
         if after.get("phase") in TERMINAL:
             self._ended_at.setdefault(uid, version_of(job))
@@ -116,11 +108,11 @@ class Witness:
         wrong = [
             f"made while {pod.name} lives, which is {'-'.join(pod.place)} of the same job"
             for pod in others
-            if pod.place == life.place != NOWHERE
+            if pod.place == life.place
         ]
         is_elastic = "elastic" in (self._jobs.get(life.job) or {}).get("spec", {})
         older = [pod for pod in others if pod.attempt < life.attempt and life.made]
-        if older and not (is_elastic or self.may_overlap):
+        if older and not is_elastic:
             wrong.append(
                 f"made for attempt {life.attempt} while {older[0].name} of {older[0].attempt} lives"
             )
@@ -134,36 +126,12 @@ class Witness:
         ]
 
 
-def wrong_steps(before: Raw, after: Raw) -> list[str]:
-    """What must not have happened between two versions of a job's status."""
-    wrong = [
-        f"{counter} fell from {before[counter]} to {after.get(counter, 0)}"
-        for counter in ("attempt", "restartCount", "failureCount")
-        if before.get(counter, 0) > after.get(counter, 0)
-    ]
-    if before.get("phase") not in TERMINAL:
-        return wrong
-    if after.get("phase") != before["phase"]:
-        wrong.append(f"was {before['phase']} and is {after.get('phase')}")
-    for role in Role:
-        counts = [(status.get(role) or {}) for status in (before, after)]
-        if any(
-            counts[0].get(word, 0) != counts[1].get(word, 0) for word in ("failed", "succeeded")
-        ):
-            wrong.append(f"has ended, and the counts of {role} went on")
-    return wrong
-
-
 def _life_of(pod: Raw, job: str, made: int) -> PodLife:
     labels = labels_of(pod)
     is_live = (pod.get("status") or {}).get("phase") not in TERMINAL_POD
     place = (labels.get(LABEL_ROLE, ""), labels.get(LABEL_INDEX, ""))
     attempt = int(labels.get(LABEL_ATTEMPT) or 0)
     return PodLife(name_of(pod), job, place, attempt, made, is_live)
-
-
-def version_of(obj: Raw) -> int:
-    return int(obj["metadata"]["resourceVersion"])
 
 
 def _path(obj: Raw) -> str:

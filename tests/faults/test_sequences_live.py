@@ -1,12 +1,12 @@
-"""Lives with faults, on the real API server, come to the ends that they come to in memory.
+"""Sequences of faults, on the real API server, come to the ends that they come to in memory.
 
 The operator's store, worker, applier and client are the real ones, the API server judges every
-write, and its watches tell what happened. All play at once, in namespaces of their own.
+write, and its watches tell what happened. All sequences play at once, in namespaces of their own.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from localcluster.cluster.components import CONTROLLER_MANAGER, SCHEDULER
 from localcluster.commands.manifests import install
 from localcluster.machine import clock
 from metrics import Metrics
-from tests.faults.explore import cases, violation
 from tests.faults.live import Feed, LiveWorld
 from tests.faults.scenario import SETTINGS, Scenario
 from tests.faults.sequences import COUNT, draw, play
@@ -32,8 +31,6 @@ from tests.memory.client import RESOURCES
 pytestmark = [pytest.mark.cluster]
 
 WORKLOADS = Path(__file__).parents[1] / "live" / "crds" / "kueue-workload.yaml"
-KILLS = [case for case in cases("ends") if case.fault.what == "killed-after"]
-"""After each write of a job of 3 pods: these, a ConfigMap, statuses and deletes."""
 AT_ONCE = 8
 
 
@@ -62,27 +59,18 @@ def serves_all(client: ApiClient) -> bool:
 
 
 @pytest.fixture(scope="module")
-def playing(client: ApiClient) -> Iterator[dict[str, Future[Any]]]:
-    """By name, what came of each life."""
-    lives: dict[str, Callable[..., Any]] = {
-        **{f"kill-{case.fault.write}": partial(violation, case) for case in KILLS},
-        **{f"sequence-{seed}": partial(play_drawn, seed) for seed in range(COUNT)},
-    }
+def playing(client: ApiClient) -> Iterator[list[Future[dict[str, Any]]]]:
     feed = Feed(client)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {name: pool.submit(on_server, client, feed, name, lives[name]) for name in lives}
+        yield [pool.submit(play_live, client, feed, seed) for seed in range(COUNT)]
     feed.close()
 
 
-def on_server(client: ApiClient, feed: Feed, name: str, live: Callable[..., Any]) -> Any:
-    world = LiveWorld(SETTINGS, name, client=client, feed=feed)
-    result = live(world=world, client=world.operators_client())
+def play_live(client: ApiClient, feed: Feed, seed: int) -> dict[str, Any]:
+    world = LiveWorld(SETTINGS, f"sequence-{seed}", client=client, feed=feed)
+    end = play(drawn(seed), Scenario(world, world.operators_client()))
     assert world.is_true_to_the_server()
-    return result
-
-
-def play_drawn(seed: int, **where: Any) -> dict[str, Any]:
-    return play(drawn(seed), Scenario(**where))
+    return end
 
 
 @cache
@@ -92,9 +80,4 @@ def drawn(seed: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_sequence_ends_as_it_did_in_memory(playing, seed):
-    assert playing[f"sequence-{seed}"].result() == drawn(seed)["end"]
-
-
-@pytest.mark.parametrize("write", [case.fault.write for case in KILLS])
-def test_a_job_ends_the_same_whenever_its_operator_is_killed(playing, write):
-    assert playing[f"kill-{write}"].result() == ""
+    assert playing[seed].result() == drawn(seed)["end"]
