@@ -63,7 +63,7 @@ mutants: $(STAMP) ## Break the operator in every listed way; each has to fail th
 check: lint types unit ## Format, lint, types and unit tests
 
 .PHONY: run
-run: $(STAMP) ## Train a job from nothing (6 to 15 minutes the first time, then 35 s), on a cluster of its own: FILE=job.yaml IMAGES=table.yaml
+run: $(STAMP) ## Train a job from nothing (5 to 15 minutes the first time, then 35 s), on a cluster of its own: FILE=job.yaml IMAGES=table.yaml
 	@$(BIN)/python -m examples.quickstart $(FILE) $(addprefix --images=,$(IMAGES))
 
 .PHONY: manual
