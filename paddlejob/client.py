@@ -1,6 +1,7 @@
 """The client: creates and finds jobs in one namespace of a cluster."""
 
 import copy
+import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -109,7 +110,7 @@ class Client(Connection):
         with translating():
             namespace = raw["metadata"].get("namespace") or self.namespace
             raw = signed(raw, namespace, user_name(self.api))
-            config_map, raw = bundle.wrap(raw) if bundle else (None, raw)
+            config_map, raw = bundle.wrap(raw, warnings.warn) if bundle else (None, raw)
             handle = Handle(self.api, namespace, raw["metadata"].get("name"), Clock())
             instead = partial(replace_job, handle) if replace else None
             made, _ = submit(self.api, config_map, raw, instead)

@@ -16,6 +16,8 @@ from api.objects import Raw
 from api.rules import NAME_MESSAGE, NAME_PATTERN
 from api.trainer import trainer_of
 from pdj.code.archive import MAX_CODE_BYTES, Archive
+from pdj.code.folder import Say
+from pdj.documents.parts import Part
 from pdj.errors import Problem, Usage
 
 ARCHIVE, REQUIREMENTS, UNPACK = "code.tar.gz", "requirements.txt", "unpack.py"
@@ -77,9 +79,15 @@ class Bundle:
         packed = {name: base64.b64encode(content).decode() for name, content in files.items()}
         return {"data": {UNPACK: source}, "binaryData": packed}
 
-    def wrap(self, job: Raw) -> tuple[Raw, Raw]:
-        """The job's ConfigMap, and the job as by `attach`."""
-        return self.config_map(job), self.attach(job)
+    def wrap(self, job: Raw, say: Say) -> tuple[Raw, Raw]:
+        """The job's ConfigMap, and the job as by `attach`. Says so if a command names a file of the
+        same name as one that is sent, but elsewhere, as the program of a volume is.
+        """
+        wrapped = self.config_map(job), self.attach(job)
+        for path in self._passed_by(job["spec"]):
+            name = job["metadata"]["name"]
+            say(f"{name} names {path}, but what is sent lies in {WORKSPACE}")
+        return wrapped
 
     def attach(self, job: Raw) -> Raw:
         """A copy of the job whose trainers start in the unpacked code. Raises Problem."""
@@ -96,18 +104,11 @@ class Bundle:
             ) from error
         return job
 
-    def passed_by(self, job: Raw) -> list[str]:
-        """The paths outside of the code that trainers name although a file of that name is sent,
-        as the program of a volume is; of a job that `attach` takes.
-        """
+    def _passed_by(self, spec: Raw) -> list[str]:
         sent = {PurePosixPath(name).name for name in self.archive.sizes}
-        roles = [job["spec"][str(role)] for role in Role if job["spec"].get(str(role))]
-        trainers = [trainer_of(role["template"]["spec"]) for role in roles]
-        words = [
-            PurePosixPath(str(word))
-            for trainer in trainers
-            for word in (*(trainer.get("command") or ()), *(trainer.get("args") or ()))
-        ]
+        roles = [str(role) for role in Role if spec.get(str(role))]
+        parts = [Part(role, (), spec[role]["template"]["spec"], spec) for role in roles]
+        words = [PurePosixPath(word) for part in parts for word in part.words]
         outside = (p for p in words if p.is_absolute() and not p.is_relative_to(WORKSPACE))
         return [str(path) for path in dict.fromkeys(outside) if path.name in sent]
 

@@ -79,7 +79,7 @@ def _order(session: Session, documents: list[Document]) -> Raw:
     objects = [_placed(each.value, namespace) for each in documents]
     if bundle := read_bundle(session, options.requirements if options.code else None):
         at = documents.index(jobs[0])
-        objects[at : at + 1] = bundle.wrap(objects[at])
+        objects[at : at + 1] = bundle.wrap(objects[at], session.note)
         programs = {**dict.fromkeys(_images(jobs[0].value), ""), **programs}
     return {
         "objects": objects,

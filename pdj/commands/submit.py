@@ -5,7 +5,6 @@ from functools import partial
 
 from api.objects import Raw, name_of, namespace_of
 from pdj.act.submit import signed, submit, user_name
-from pdj.code.bundle import WORKSPACE
 from pdj.commands.code import add_code, read_bundle
 from pdj.commands.complaints import for_each
 from pdj.commands.options import add_files, files_of
@@ -68,10 +67,7 @@ def create_jobs(session: Session, jobs: list[Raw]) -> int:
     if not is_preview:
         user = user_name(session.client)  # raises once for all jobs if there is no cluster
         jobs = [signed(job, _namespace(session, job), user) for job in jobs]
-    parts = [bundle.wrap(job) if bundle else (None, job) for job in jobs]
-    for job in jobs:
-        for path in bundle.passed_by(job) if bundle else ():
-            session.note(f"{given_name(job)} names {path}, but what is sent lies in {WORKSPACE}")
+    parts = [bundle.wrap(job, session.note) if bundle else (None, job) for job in jobs]
     instead = partial(replace, session) if options.replace else None
     made: list[Raw] = []
 

@@ -35,7 +35,7 @@ WORKERS = int(os.environ.get("WORKERS", "2"))
 INTRANET = os.environ.get("INTRANET", "PodIP")
 IMAGE = {"2.6.2": EXAMPLES, "3.3.1": EXAMPLES_3}[os.environ.get("PADDLE", "2.6.2")]
 PROGRAM = Path(__file__).with_name("first_step.py")
-LEAST_HEAD_START = 0.05
+LEAST_HEAD_START = 0.2
 PHASES = random.Random(1)
 """A kubelet looks once a second. The end of a job is seen at such a look, so without a random pause
 every start would begin just after one."""

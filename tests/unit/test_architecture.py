@@ -75,7 +75,7 @@ MAY_IMPORT = {
     "pdj.mcp": "errors access facts gather judge documents text act",
     "pdj.session": "access gather text",
     "pdj.act": "errors facts gather text code",
-    "pdj.code": "errors gather",
+    "pdj.code": "errors gather documents",
     "pdj.text": "errors facts gather judge",
     "pdj.judge": "facts",
     "pdj.documents": "errors access",

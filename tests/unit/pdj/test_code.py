@@ -22,6 +22,7 @@ import pytest
 
 from api.objects import Raw
 from kube.errors import AlreadyExists
+from paddlejob import Client
 from pdj.code import unpack as unpacking
 from pdj.code.archive import MAX_CODE_BYTES, Archive, pack
 from pdj.code.bundle import ARCHIVE, CODE, FIND_PYTHON, PACKAGES, Bundle
@@ -512,6 +513,10 @@ def test_a_job_that_names_another_config_map_as_its_code(named, tmp_path):
     ("word", "note"),
     [
         ("/program/train.py", "mine names /program/train.py, but what is sent lies in /workspace"),
+        (
+            "cd /tmp && python '/program/train.py'; exit 0",
+            "mine names /program/train.py, but what is sent lies in /workspace",
+        ),
         ("train.py", ""),
         ("/workspace/train.py", ""),
         ("/program/other.py", ""),
@@ -522,3 +527,12 @@ def test_a_program_beside_the_one_that_is_sent_is_named(word, note, tmp_path, ca
     words = ["--name", "mine", "--dry-run=client", "--code", str(tmp_path), "--", "python", word]
     assert main(["run", "x:1", *words]) == 0
     assert capsys.readouterr().err.strip() == note
+
+
+def test_python_is_warned_of_it_too(tmp_path, monkeypatch):
+    write(tmp_path, "train.py")
+    monkeypatch.setattr(Client, "api", Cluster())
+    job = a_job().with_workers(1).build()
+    job["spec"]["worker"]["template"]["spec"]["containers"][0]["command"] = ["/program/train.py"]
+    with pytest.warns(UserWarning, match="names /program/train.py, but what is sent lies in /work"):
+        Client().submit(job, code=tmp_path)
