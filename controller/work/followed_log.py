@@ -8,7 +8,7 @@ import math
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from api.objects import format_time, parse_time
+from api.objects import format_time, moment_of
 from api.training import TrainingProgress
 from reconcile.model.training import Reading, Tail
 from reconcile.words.progress import MAX_LINES, Line, Progress, ProgressReader, read_lines
@@ -30,7 +30,7 @@ class FollowedLog:
         """`known` is the progress in the job's status, perhaps written by another process."""
         self.pod_uid, self.attempt = pod_uid, attempt
         self._known = known if known.attempt == attempt else TrainingProgress()
-        self._pause = parse_time(self._known.quiet_until)
+        self._pause = moment_of(self._known.quiet_until)
         """The end of the announced pause, by the API server's clock, as in the status."""
         self.lines = MAX_LINES
         """How many lines to ask for."""

@@ -8,6 +8,7 @@ import pytest
 from api.objects import format_time
 from api.training import TrainingProgress
 from controller.work.followed_log import REPORT_SECONDS, FollowedLog
+from reconcile.model.training import read_progress
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -192,6 +193,19 @@ def test_a_new_leader_keeps_to_a_pause_whose_line_is_gone(log: bytes, attempt: i
     told = [followed.see(log).quiet_until for _ in range(3)]
     assert told[-1] == (until if attempt == 1 else None)
     assert followed.see(log_of(b"paddlejob: step=3", first=12)).quiet_until is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "2026-01-02T03:14:05",
+     "9999-12-31T23:59:59-01:00"],
+)  # fmt: skip
+def test_a_pause_that_only_the_api_server_can_read_is_none(text: str):
+    followed = Follower(1, 1, 2, quiet_until=text)
+    followed.see(log_of(b"paddlejob: step=2 quiet=600"))
+    progress = followed.see(log_of(b"evaluating", first=3))
+    assert progress.quiet_until == NOW + timedelta(seconds=600)
+    assert read_progress(TrainingProgress(), followed.reading).quiet_until
 
 
 @pytest.mark.parametrize("ahead", [HOUR, -HOUR])
