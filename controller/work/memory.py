@@ -194,8 +194,9 @@ class JobMemory:
                 self._slow[job.namespace] = slow, self._clock.monotonic()
             found = self._records.get(job)
             if plan.waits or (found and found.waits):
-                found, now = self._of_uid_locked(job, uid), self._clock.monotonic()
-                found.waits = {wait: found.waits.get(wait, now) for wait in plan.waits}
+                found = self._of_uid_locked(job, uid)
+                since = self._clock.monotonic() - result.seconds  # as the plan counts from there
+                found.waits = {wait: found.waits.get(wait, since) for wait in plan.waits}
             if not met and not (found and found.refusals):
                 return Lesson()
             record = self._of_uid_locked(job, uid)

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 
 from api.constants import ANNOTATION_WOKEN, Role
 from api.job import pod_name
-from api.objects import condition_since, format_time, parse_time
+from api.objects import condition_since, format_micro_time, parse_time
 from reconcile.model.plan import ObjectReference, Patch, Wait
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
@@ -76,7 +76,8 @@ def _head_start(view: View) -> float:
     if first.state is PodState.RUNNING:
         peers = len(view.wanted) - 1
         moment = min(HEAD_START_SECONDS * peers, MAX_HEAD_START_SECONDS)
-        return max(0.0, moment - view.observed.waited.get(Wait.HEAD_START, 0.0))
+        # Rounded, because a tiny remainder of a float would cost one more pass.
+        return max(0.0, round(moment - view.observed.waited.get(Wait.HEAD_START, 0.0), 3))
     number, left, most = _next_call(view, first)
     return {1: left + CALL_SECONDS, 2: left}.get(number, 0.0) if most else 0.0
 
@@ -115,6 +116,6 @@ def _last_call(pod: PodView) -> tuple[int, datetime | None]:
 
 
 def _call(view: View, pod: PodView, number: int) -> Patch:
-    value = f"attempt={view.attempt},call={number},at={format_time(view.now)}"
+    value = f"attempt={view.attempt},call={number},at={format_micro_time(view.now)}"
     body = {"metadata": {"annotations": {ANNOTATION_WOKEN: value}}}
     return Patch(ObjectReference.of(pod.raw), body)

@@ -10,7 +10,7 @@ from controller.client.resources import PADDLE_JOB, POD
 from controller.work.memory import AWAIT_SECONDS, JobMemory, Lesson
 from controller.work.result import PERSISTENT_SECONDS, SLOW_SECONDS, Result
 from kube.errors import Throttled, Transient, Unreachable
-from reconcile.model.plan import Plan, Refusal
+from reconcile.model.plan import Plan, Refusal, Wait
 from tests.unit.controller.stored import a_pod, put, remove
 
 JOB, OTHER = Key("ns", "train"), Key("ns", "other")
@@ -114,6 +114,11 @@ def test_refusals_in_a_row_are_counted_and_dated(memory, clock):
         clock.step(7)
         facts = memory.facts(JOB, "u")
         assert (facts.refused_times, facts.refused_seconds) == (times, 7)
+
+
+def test_a_wait_counts_from_the_decision_like_the_time_of_the_next_pass(memory):
+    learn(memory, plan=Plan(waits=frozenset({Wait.HEAD_START})), seconds=0.25)
+    assert memory.facts(JOB, "u").waited == {Wait.HEAD_START: 0.25}
 
 
 def test_a_delete_that_is_refused_in_a_pause_makes_it_no_longer_and_says_nothing_new(memory, clock):

@@ -84,6 +84,12 @@ def test_pods_that_wait_for_the_config_map_are_woken(view, wakes):
     assert [patch.target.name for patch in wake_patches(view)] == ["train-worker-0"] * wakes
 
 
+def test_two_seconds_pass_between_two_calls_whenever_the_first_one_comes():
+    (first,) = wake_patches(seen(worker(), 0.9))
+    pod = told(first.body["metadata"]["annotations"][ANNOTATION_WOKEN])
+    assert next_wake(seen(pod, 2.5))[0] == pytest.approx(CALL_SECONDS - 1.6)
+
+
 def test_a_pod_that_was_called_is_looked_at_again():
     assert next_wake(seen(worker()))[0] == CALL_SECONDS
     assert next_wake(seen(called(1), 0.5))[0] == CALL_SECONDS - 0.5
@@ -164,6 +170,17 @@ def test_the_peers_of_worker_0_start_once_it_runs(intranet, workers):
     first, *peers = starts(nodes, workers)
     least = min(HEAD_START_SECONDS * len(peers), MAX_HEAD_START_SECONDS)
     assert all(first + least < peer <= first + least + 0.3 for peer in peers)
+
+
+@pytest.mark.parametrize("peers", range(1, 8))
+def test_no_rest_of_a_float_prolongs_a_head_start(peers):
+    job = a_job().with_workers(peers + 1).build()
+    pods = [a_pod(job, index=i).bound().with_address(f"10.0.1.{i}") for i in range(peers + 1)]
+    pods = [pods[0].running(), *(pod.waiting(WAITING) for pod in pods[1:])]
+    config_map = build_config_map(view_of(job, *pods))
+    waited = {Wait.HEAD_START: min(2 * peers, 10) / 10}
+    view = view_of(job, *pods, config_maps=(config_map,), waited=waited)
+    assert len(wake_patches(view)) == peers
 
 
 def test_a_worker_0_that_goes_leaves_the_next_one_its_whole_head_start():
