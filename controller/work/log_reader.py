@@ -44,6 +44,8 @@ SCAN_SECONDS = 2.0
 """How often the list of running jobs is updated."""
 BACKLOG_SHARE = 0.2
 """The share of the reads for a namespace whose jobs wait for a worker."""
+END_PAUSE_SECONDS = 10.0
+"""The end of a log is read again after a pause that is no longer, for its job waits 20 s."""
 MAX_TAILS = 16
 _OVER = (*TERMINAL_PHASES, None)
 """The phases of jobs that have ended or are gone."""
@@ -164,7 +166,7 @@ class LogReader:
         except Exception:
             if self.complaints.try_take():
                 self.log.exception("log_reader_raised", job="/".join(key))
-        if is_end and seconds:  # else fewer lines are to be read
+        if is_end and seconds > END_PAUSE_SECONDS:  # else it is to be read again, at once or soon
             self._note_end(key)
         return seconds
 
@@ -246,7 +248,8 @@ class LogReader:
             return PERIOD_SECONDS
         except ApiError as error:
             followed.fail()
-            return self._note_failure(target.owner, target.node, error)
+            pause = self._note_failure(target.owner, target.node, error)
+            return pause if target.is_end else max(pause, PERIOD_SECONDS)
         self.nodes.note(target.node, True)
         reading = replace(followed.take(log, at, now, self._broken_at), is_final=target.is_end)
         stall = find_stall(policy, reading, now) if policy else None
@@ -266,7 +269,10 @@ class LogReader:
         return read_tail(self.client, path, target.container, (lines,))
 
     def _note_failure(self, owner: Owner, node: str, error: ApiError) -> float:
-        """Log a failed read; pause reads of its node or all reads, as the error requires."""
+        """Log a failed read; pause reads of its node or all reads, as the error requires.
+
+        Returns the seconds until another read of this log can help.
+        """
         if self.complaints.try_take():
             event = "logs_forbidden" if isinstance(error, Forbidden) else "log_not_read"
             job = "/".join(owner.key)
@@ -278,8 +284,9 @@ class LogReader:
             self._broken_at = self.clock.monotonic()
             pause = min(MAX_BUSY_SECONDS, max(1.0, error.retry_after or BUSY_SECONDS))
             self._paused_until = max(self._paused_until, self._broken_at + pause)
-        elif isinstance(error, Transient):
-            self.nodes.note(node, False)
+            return pause
+        if isinstance(error, Transient):
+            return self.nodes.note(node, False)
         return PERIOD_SECONDS
 
     def _report(self, owner: Owner, why: str) -> None:

@@ -1,6 +1,6 @@
 """Pauses the reads of logs from nodes whose kubelet does not answer. Thread-safe.
 
-With each failure in a row, the pause doubles.
+The first pause is short. With each further failure in a row, the pause doubles.
 """
 
 import threading
@@ -9,8 +9,10 @@ from cachetools import TTLCache
 
 from kube.clock import Clock
 
+FIRST_REST_SECONDS = 5.0
+"""The pause after one failure, as perhaps only a request was lost."""
 NODE_REST_SECONDS = 60.0
-"""The first pause of a node."""
+"""The pause after the second failure in a row."""
 MAX_NODE_REST_SECONDS = 600.0
 TRY_SECONDS = 15.0
 """After a node's pause, one read tries the node; other reads wait this long for the result."""
@@ -41,10 +43,15 @@ class NodeRests:
                 self._nodes[node] = failures, now + TRY_SECONDS
             return max(0.0, until - now)
 
-    def note(self, node: str, has_answered: bool) -> None:
-        """Note whether the node has answered a read; if not, a pause begins."""
+    def note(self, node: str, has_answered: bool) -> float:
+        """Note whether the node has answered a read; if not, a pause of so many seconds begins."""
         with self._lock:
             failures, _ = self._nodes.pop(node, (0, 0.0))
-            if not has_answered:
-                rest = min(MAX_NODE_REST_SECONDS, NODE_REST_SECONDS * 2.0 ** min(failures, 10))
-                self._nodes[node] = failures + 1, self._clock.monotonic() + rest
+            if has_answered:
+                return 0.0
+            rest = FIRST_REST_SECONDS
+            if failures:
+                later = NODE_REST_SECONDS * 2.0 ** min(failures - 1, 10)
+                rest = min(MAX_NODE_REST_SECONDS, later)
+            self._nodes[node] = failures + 1, self._clock.monotonic() + rest
+            return rest

@@ -30,6 +30,7 @@ from controller.workqueue.rate_limiter import Batches, TokenBucket
 from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient, Unreachable
 from kube.logs import MAX_TAIL_BYTES
 from metrics import Metrics
+from reconcile.attempt.completion import READ_END_SECONDS
 from reconcile.model.plan import EmitEvent, Wait
 from tests.memory.builders import a_job, a_pod, a_template
 from tests.unit.controller.fakes import an_open_queue
@@ -184,7 +185,7 @@ def test_a_node_that_hangs_rests_for_longer_each_time(cluster):
     cluster.logs["hangs"] = Transient("no answer")
     cluster.add("lives", node="well")
     names = cluster.run(NODE_REST_SECONDS * 10)
-    assert names.count("hangs") in (3, 4)
+    assert names.count("hangs") in (4, 5)
     assert names.count("lives") >= 19
     cluster.logs["hangs"] = LINE % (1, 1)
     assert "hangs" in cluster.run(NODE_REST_SECONDS * 10)
@@ -231,7 +232,7 @@ def test_the_api_servers_own_trouble_is_no_silence_of_any_job(cluster, error):
         (Throttled("busy", retry_after=40.0), 40.0),
         (Throttled("busy", retry_after=1e9), MAX_BUSY_SECONDS),
         (Unreachable("away"), PERIOD_SECONDS),
-        (Transient("500", code=500), NODE_REST_SECONDS),
+        (Transient("500", code=500), PERIOD_SECONDS),
         (ApiError("odd"), PERIOD_SECONDS),
         (RuntimeError("a mistake of ours"), PERIOD_SECONDS),
     ],
@@ -342,17 +343,27 @@ def test_a_log_that_is_followed_is_read_to_its_end(cluster):
 
 
 @pytest.mark.parametrize(
-    "error",
-    [Forbidden("no"), Transient("no answer"), NotFound("no"), RuntimeError("ours")],
+    ("error", "reads"),
+    [(Forbidden("no"), 1), (Transient("no answer"), 2), (NotFound("no"), 1), (RuntimeError(), 1)],
     ids=repr,
 )
-def test_an_end_that_cannot_be_read_is_not_waited_for(cluster, error):
+def test_an_end_that_cannot_be_read_is_not_waited_for(cluster, error, reads):
     cluster.logs["train"] = error
     key = ended(cluster)
-    assert cluster.run(2 * PERIOD_SECONDS) == ["train"]
+    assert cluster.run(READ_END_SECONDS) == ["train"] * reads
+    assert cluster.run(2 * PERIOD_SECONDS) == []
     assert cluster.told == [key]
     assert cluster.reading(key) is None
     assert cluster.memory.facts(key, "uid-train").waited[Wait.END_OF_LOG] == math.inf
+
+
+@pytest.mark.parametrize("error", [Transient("lost"), Unreachable("away"), Throttled("busy")])
+def test_an_end_whose_read_fails_once_is_read_again_while_its_job_waits(cluster, error):
+    cluster.logs["train"] = error
+    cluster.meanwhile = cluster.logs.clear
+    key = ended(cluster)
+    assert cluster.run(READ_END_SECONDS) == ["train", "train"]
+    assert (cluster.reading(key).progress.step, cluster.reading(key).is_final) == (1, True)
 
 
 def test_nothing_is_read_for_a_job_that_has_ended_meanwhile_or_is_too_large(cluster):
@@ -406,7 +417,7 @@ def test_a_node_that_answers_too_much_has_answered(cluster):
     cluster.logs["train"] = Transient("no answer")
     cluster.run(1)
     cluster.logs["train"] = b"x" * MAX_TAIL_BYTES
-    cluster.run(NODE_REST_SECONDS + 10)
+    cluster.run(PERIOD_SECONDS + 10)
     asked = [query["tailLines"] for _, _, query in cluster.asked]
     assert asked == [40, 40, 10, 2, 1]
 
