@@ -163,7 +163,7 @@ openapi: $(STAMP) ## Renew the pod template's schema from the cluster that kubec
 	@kubectl get --raw /openapi/v3/api/v1 | $(BIN)/python -m manifests.openapi
 
 .PHONY: explore
-explore: $(STAMP) ## Let each watch fall behind at each write of each story of a job, in memory
+explore: $(STAMP) ## Let each write of each story of a job fail, and each watch fall behind there, in memory
 	@$(BIN)/python -m tests.faults.explore
 
 .PHONY: soak

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.faults.scenario import Scenario, Step
 from tests.memory.client import RESOURCES
+from tests.memory.operator import WRITE_FAULTS
 
 COUNT, LENGTH, CALM = 50, 24, 0.45
 """Of those to be played elsewhere; how often nothing goes wrong for a while."""
@@ -41,7 +42,7 @@ NAMES = ("train-ps-0", "train-worker-0", "train-worker-1", "train-worker-2", "tr
 THERE = ("",)
 """Stands for the name of a pod that there is, or of another object of the step's kind."""
 POD: dict[str, Sequence[Any]] = {"pod": THERE}
-WRITES = ("ok", "lost", "unheard", "not-leader", "throttled", "killed-before", "killed-after")
+WRITES = ("ok", *WRITE_FAULTS)
 Draws = Sequence[tuple[str, dict[str, Sequence[Any]]]]
 """Steps that are equally likely, and what each of their arguments may be."""
 ANYWHERE: Draws = (

@@ -31,11 +31,16 @@ from tests.memory.client import RESOURCES, Client, WorldClient
 from tests.memory.world import World
 
 _METRICS = Metrics()
+WRITE_FAULTS = (
+    *("lost", "refused", "unheard", "not-leader", "throttled", "killed-before", "killed-after"),
+)
+"""What may become of a write: see `Faulty`."""
 _ASKED_SECONDS = 10.0
 _NOT_SENT: dict[str, Callable[[], ApiError]] = {
     "lost": lambda: Transient("the request was lost"),
     "not-leader": lambda: NotLeader("the lease did not cover it"),
     "throttled": lambda: Throttled("too many requests", retry_after=_ASKED_SECONDS),
+    "refused": lambda: Forbidden("a webhook says no", code=403),
 }
 
 
@@ -46,9 +51,9 @@ class Killed(BaseException):
 class Faulty:
     """A client whose writes meet faults; the list holds what becomes of the next ones.
 
-    ok: as it should be; lost, not-leader and throttled: not done, and an error; unheard: done, and
-    an error; killed-before and killed-after: the operator's process ends around the write. Without
-    rights every write is forbidden.
+    ok: as it should be; lost, not-leader, throttled and refused: not done, and an error; unheard:
+    done, and an error; killed-before and killed-after: the operator's process ends around the
+    write. Without rights every write is forbidden.
     """
 
     def __init__(self, client: Client, faults: list[str]) -> None:
