@@ -68,7 +68,7 @@ _HELD = (
 
 _STATUS_WRITE = (
     "has(self.status.phase) != has(oldSelf.status.phase) || "
-    "self.status.phase != oldSelf.status.phase"
+    "(has(self.status.phase) && self.status.phase != oldSelf.status.phase)"
 )
 """True only for updates of the status that change the phase, else false.
 

@@ -37,8 +37,8 @@ class Jobs:
         assert answer.is_ok, answer.message
         return name
 
-    def change(self, name: str, spec: Raw) -> Answer:
-        return self._server.merge_patch(jobs_path(self._namespace, name), {"spec": spec})
+    def change(self, name: str, spec: Raw, **more: Any) -> Answer:
+        return self._server.merge_patch(jobs_path(self._namespace, name), {"spec": spec} | more)
 
     def set_phase(self, name: str, phase: str) -> None:
         path = jobs_path(self._namespace, name, "status")
@@ -139,6 +139,18 @@ HELD_CHANGES |= {
 @pytest.mark.parametrize(("job", "spec", "says"), FORBIDDEN_CHANGES.values(), ids=FORBIDDEN_CHANGES)
 def test_refuses_a_change(jobs: Jobs, job: Raw, spec: Raw, says: str) -> None:
     assert says in jobs.change(jobs.made(job), spec).message
+
+
+@pytest.mark.parametrize("sent", [None, {}, {"phase": "Failed"}], ids=str)
+@pytest.mark.parametrize("stored", ["", "Running"])
+def test_no_status_that_is_sent_along_lets_a_change_through(
+    jobs: Jobs, stored: str, sent: Raw | None
+) -> None:
+    name = jobs.made(PS)
+    if stored:
+        jobs.set_phase(name, stored)
+    said = jobs.change(name, {"worker": {"template": TEMPLATE}}, status=sent).message
+    assert "Invalid value: spec.worker.template may change only while" in said
 
 
 @pytest.mark.parametrize(("job", "spec"), ALLOWED_CHANGES.values(), ids=ALLOWED_CHANGES)
