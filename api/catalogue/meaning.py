@@ -34,7 +34,7 @@ class Meaning(NamedTuple):
 
 
 WHO: Final[dict[Who, Words]] = {
-    Who.NOBODY: ("nobody: it goes on by itself", "无需操作，会自动继续"),
+    Who.NOBODY: ("nobody", "无需任何人处理"),
     Who.USER: ("you, the owner of the job", "您（作业的所有者）"),
     Who.ADMIN: ("an administrator of the cluster", "集群管理员"),
     Who.OPERATOR: ("the operator, by itself", "operator 会自动处理"),
