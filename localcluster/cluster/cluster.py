@@ -23,7 +23,7 @@ from localcluster.cluster.config import ClusterConfig
 from localcluster.cluster.controlplane import ControlPlane
 from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError, StartError
-from localcluster.machine.process import Command, Process, ProcessGroup
+from localcluster.machine.process import Command, Process, ProcessGroup, direct_environment
 from localcluster.machine.project import FINDABLE, IMPORTS, command
 from localcluster.machine.statefolder import StateFolder, claim
 from localcluster.provision.binaries import ensure_binaries
@@ -151,7 +151,7 @@ class Cluster:
         Temporary files of a command with these variables are removed with the cluster.
         """
         return {
-            **os.environ,
+            **direct_environment(),
             "KUBECONFIG": str(kubeconfig or self.kubeconfig),
             "TMPDIR": str(self.folder),
             # A cache per cluster, because a later cluster can get the same port.

@@ -20,8 +20,18 @@ from localcluster.machine.errors import StartError
 
 LAST_LINES = 15
 KILL_DEADLINE_SECONDS = 10.0
+PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
 GO_STACKS = re.compile(r"(\n\n+goroutine \d+ .*\[.*(\n.+)*)+\s*\Z")
 """Where a Go program was when it died; why is said before."""
+
+
+def direct_environment() -> dict[str, str]:
+    """This process's environment without proxies, for what speaks only to a cluster's processes.
+
+    A proxy knows none of their addresses, and not all of them are loopback addresses, for which
+    programs written in Go use no proxy.
+    """
+    return {name: value for name, value in os.environ.items() if name.lower() not in PROXIES}
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,7 @@ class Process:
                     *command.arguments,
                 ],
                 cwd=command.folder,
-                env={**os.environ, **command.environment},
+                env={**direct_environment(), **command.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -175,3 +175,13 @@ def test_the_last_words_of_a_go_program_are_not_its_stacks(stacks, tmp_path):
     with Process(command) as process:
         assert clock.wait_until(lambda: not process.is_running, patience.SECONDS)
         assert process.last_log_lines(1) == "panic: the disk is full"
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY"])
+def test_a_process_of_a_cluster_uses_no_proxy(monkeypatch, tmp_path, name):
+    """An API server asks nodes for logs, at addresses of which a proxy knows nothing."""
+    monkeypatch.setenv(name, "http://127.0.0.1:9")
+    command = Command("it", ["sh", "-c", f"echo ${name}."], tmp_path / "log", tmp_path)
+    with Process(command) as process:
+        assert clock.wait_until(lambda: not process.is_running, patience.SECONDS)
+    assert (tmp_path / "log").read_text() == ".\n"
