@@ -1,6 +1,7 @@
 """docs/progress.md as a reader follows it, and the lines of Model.fit, under PaddlePaddle 2.6.2."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -62,11 +63,11 @@ def test_every_command_of_the_page(module_lab: Lab, tool: Tool, tmp_path: Path) 
     commands = tmp_path / "bin"
     commands.mkdir()
     path = module_lab.cluster.kubectl_environment()["PATH"]
-    inside = f'-n {module_lab.namespace} "$@"'
+    python, inside = shlex.quote(sys.executable), f'-n {module_lab.namespace} "$@"'
     script = commands / "kubectl"
     script.write_text(
-        f'#!/bin/sh\nif [ "$1" = pdj ]; then shift; exec {sys.executable} -m pdj {inside}; fi\n'
-        f"exec {shutil.which('kubectl', path=path)} {inside}\n"
+        f'#!/bin/sh\nif [ "$1" = pdj ]; then shift; exec {python} -m pdj {inside}; fi\n'
+        f"exec {shlex.quote(str(shutil.which('kubectl', path=path)))} {inside}\n"
     )
     script.chmod(0o755)
     (block,) = COMMANDS.findall(PAGE)

@@ -1,6 +1,7 @@
 """`debug`, `top`, `completion`, `version` and `restart --submit-again` beside running jobs."""
 
 import json
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -117,7 +118,8 @@ def path_of_tools(jobs: Lab, tool: Tool, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("bin")
     for name, module in (("kubectl-pdj", "__main__"), ("kubectl_complete-pdj", "completion")):
         script = folder / name
-        script.write_text(f"#!{sys.executable}\nfrom pdj.{module} import run\nrun()\n")
+        run = shlex.join([sys.executable, "-c", f"from pdj.{module} import run; run()"])
+        script.write_text(f'#!/bin/sh\nexec {run} "$@"\n')
         script.chmod(0o755)
     return f"{folder}:{jobs.cluster.kubectl_environment()['PATH']}"
 

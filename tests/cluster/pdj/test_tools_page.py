@@ -30,8 +30,9 @@ def shell_environment(tool: Tool, module_lab: Lab, tmp_path: Path) -> dict[str, 
     """Where kubectl finds the tool, in the namespace of the test."""
     script = tmp_path / "bin" / "kubectl-pdj"
     script.parent.mkdir()
+    python = shlex.quote(sys.executable)
     script.write_text(
-        f'#!/bin/sh\nexport NS={module_lab.namespace}\nexec {sys.executable} -m pdj -n $NS "$@"\n'
+        f'#!/bin/sh\nexport NS={module_lab.namespace}\nexec {python} -m pdj -n $NS "$@"\n'
     )
     script.chmod(0o755)
     path = module_lab.cluster.kubectl_environment()["PATH"]
