@@ -205,6 +205,7 @@ def test_a_pause_that_only_the_api_server_can_read_is_none(text: str):
     followed.see(log_of(b"paddlejob: step=2 quiet=600"))
     progress = followed.see(log_of(b"evaluating", first=3))
     assert progress.quiet_until == NOW + timedelta(seconds=600)
+    assert followed.reading is not None
     assert read_progress(TrainingProgress(), followed.reading).quiet_until
 
 
