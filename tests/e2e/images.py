@@ -104,19 +104,13 @@ def base_archive() -> Path:
 
 def ensure_images(report: Report = print) -> list[Path]:
     """The archives of all images; builds those that are missing: some minutes, once."""
-    archives = [image.archive() for image in IMAGES]
-    folder = archives[0].parent
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / "lock"):
-        for left in folder.glob(f"{BUILD_PREFIX}*"):  # by a build that was killed
-            remove_tree(left)
-        missing = [image for image in IMAGES if not image.archive().exists()]
-        if missing or not base_archive().exists():
-            with Builder.temporary(folder, report) as builder:
-                builder.ensure_base()
-                for image in missing:
-                    builder.build(image)
-    return archives
+    with Builder.temporary(report) as builder:
+        for image in IMAGES:
+            if not image.archive().exists():
+                builder.build(image)
+        if not base_archive().exists():
+            builder.ensure_base()
+    return [image.archive() for image in IMAGES]
 
 
 class Builder:
@@ -129,10 +123,15 @@ class Builder:
 
     @classmethod
     @contextmanager
-    def temporary(cls, parent: Path, report: Report) -> Iterator["Builder"]:
-        """A builder whose layers are gone after the block."""
-        with tempfile.TemporaryDirectory(dir=parent, prefix=BUILD_PREFIX) as folder:
-            yield cls(Path(folder), report)
+    def temporary(cls, report: Report) -> Iterator["Builder"]:
+        """The one builder of this user's images, whose layers are gone after the block."""
+        home = base_archive().parent
+        home.mkdir(parents=True, exist_ok=True)
+        with FileLock(home / "lock"):
+            for left in home.glob(f"{BUILD_PREFIX}*"):  # by a build that was killed
+                remove_tree(left)
+            with tempfile.TemporaryDirectory(dir=home, prefix=BUILD_PREFIX) as folder:
+                yield cls(Path(folder), report)
 
     def build(self, image: Image, context: Path | None = None) -> None:
         """Build the image and write its archive, in one step, in place of older ones.

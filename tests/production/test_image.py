@@ -24,11 +24,11 @@ PINNED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
+def builder() -> Iterator[Builder]:
     """One that builds from nothing."""
     if why := images_obstacle():
         pytest.skip(why)
-    with Builder.temporary(tmp_path_factory.mktemp("images"), print) as made:
+    with Builder.temporary(print) as made:
         yield made
 
 
