@@ -52,10 +52,14 @@ def own_operator() -> Operator:
 def own_operator_of(checkout: Path) -> Operator:
     """The operator of another checkout of this project, named "before".
 
-    The CRD, the flags, the Python environment and the benchmarks are those of this checkout.
+    The CRD, the flags and the benchmarks are those of this checkout, and so is the Python unless
+    that one has a `.venv`.
     """
     own = own_operator()
-    command = ["env", "-C", str(checkout.resolve(strict=True)), *own.command]
+    folder = checkout.resolve(strict=True)
+    python = folder / ".venv" / "bin" / "python"
+    own_python, *rest = own.command
+    command = ["env", "-C", str(folder), str(python) if python.exists() else own_python, *rest]
     return replace(own, name="before", command=command)
 
 

@@ -56,7 +56,7 @@ FULL = Sizes(
     wide_workers=(1, 2000),
     fairness=(200, 2000),
     crowd=(10_000, 1_000, 20),
-    rounds_side_by_side=5,
+    rounds_side_by_side=10,
     is_full=True,
 )
 QUICK = Sizes(
