@@ -52,15 +52,17 @@ def own_operator() -> Operator:
 def own_operator_of(checkout: Path) -> Operator:
     """The operator of another checkout of this project, named "before".
 
-    The CRD, the flags and the benchmarks are those of this checkout, and so is the Python unless
-    that one has a `.venv`.
+    The flags and the benchmarks are those of this checkout, and so is the Python unless that one
+    has a `.venv`.
     """
     own = own_operator()
     folder = checkout.resolve(strict=True)
     python = folder / ".venv" / "bin" / "python"
     own_python, *rest = own.command
     command = ["env", "-C", str(folder), str(python) if python.exists() else own_python, *rest]
-    return replace(own, name="before", command=command)
+    manifests = [folder / each.relative_to(PROJECT) for each in own.adapter.manifests]
+    adapter = replace(own.adapter, manifests=manifests)
+    return replace(own, name="before", command=command, adapter=adapter)
 
 
 def other_operator(text: str) -> Operator:

@@ -86,9 +86,6 @@ class Site:
         self.etcd_pid = self._cluster.process(ETCD).pid
         kubeconfig = self._cluster.kubeconfig
         self.client = enter(ServerClient(Server.from_kubeconfig(kubeconfig), TIMEOUT_SECONDS))
-        for manifest in self.adapter.manifests:
-            kept = without("Deployment", manifest)
-            install(self._cluster, stdin=kept, verb=("apply", "--server-side"))
         for node in build_nodes():
             self.client.create("/api/v1/nodes", node)
         self.training_log = self.logs / "training.log"
@@ -98,10 +95,17 @@ class Site:
         self.turn_to(self.adapter)
 
     def turn_to(self, adapter: Adapter) -> None:
-        """Create and watch this adapter's jobs from now on, in place of the last adapter's."""
+        """Create and watch this adapter's jobs from now on, in place of the last adapter's.
+
+        Its manifests are applied before. Returns when the site is at rest, or after READY_SECONDS.
+        """
         if hasattr(self, "watch"):
             self.watch.stop()
         self.adapter = adapter
+        for manifest in adapter.manifests:
+            kept = without("Deployment", manifest)
+            install(self._cluster, stdin=kept, verb=("apply", "--server-side"))
+        self._wait_for_rest()
         self.watch = JobWatch(self.client, adapter)
         self.watch.start()
 
@@ -170,6 +174,9 @@ class Site:
         self._wait_until_gone(PODS, names)
         delete_all(self.etcd_pid, etcd_prefix(self.adapter) + names)
         self._wait_until_gone(self.adapter.path, names)
+        self._wait_for_rest()
+
+    def _wait_for_rest(self) -> None:
         clock.wait_until(partial(rests, lambda: sum(self.cpu().values())), READY_SECONDS)
 
     def _wait_until_gone(self, path: str, names: str) -> None:

@@ -2,10 +2,9 @@
 machine's speed affects all of them.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean, median
 
-from benchmarks.adapter import Adapter
 from benchmarks.operators import Operator
 from benchmarks.scenarios.burst import Burst, measure_burst
 from benchmarks.site import Site
@@ -46,9 +45,11 @@ def measure_side_by_side(
     """
     report("=== side by side")
     taken: list[list[Burst]] = [[] for _ in operators]
-    with Site(_all_kinds(operators), report) as site:
-        measure_burst(site, operators[0], WARM_UP_JOBS, "warm-up")
-        site.clean()
+    with Site(operators[0].adapter, report) as site:
+        for place, operator in enumerate(operators):
+            site.turn_to(operator.adapter)
+            measure_burst(site, operator, WARM_UP_JOBS, f"warm-up-{place}")
+            site.clean()
         for number in range(1, rounds + 1):
             order = list(enumerate(operators))
             for place, operator in order if number % 2 else reversed(order):
@@ -59,9 +60,3 @@ def measure_side_by_side(
                 taken[place].append(burst)
                 site.clean()
     return tuple(Turns(o.name, tuple(bursts)) for o, bursts in zip(operators, taken, strict=True))
-
-
-def _all_kinds(operators: list[Operator]) -> Adapter:
-    """The first operator's adapter, with the manifests of all operators."""
-    manifests = dict.fromkeys(path for each in operators for path in each.adapter.manifests)
-    return replace(operators[0].adapter, manifests=tuple(manifests))
