@@ -2,7 +2,7 @@
 # particular, on a root file system that may be read-only. Two builds of a commit give the same
 # files (release/image): byte code is checked by the hash of its source, and not by a time, and
 # modes do not follow the umask of whoever made the checkout.
-ARG BASE=python:3.13.12-slim-bookworm@sha256:a58daefb915e1e03ad48f3ca4df8832065412c5c35cacb9d39f4229184de12b6
+ARG BASE=python:3.11.14-slim-bookworm@sha256:65a93d69fa75478d554f4ad27c85c1e69fa184956261b4301ebaf6dbb0a3543d
 
 FROM ${BASE} AS dependencies
 ENV PYTHONHASHSEED=0

@@ -25,6 +25,8 @@ from manifests.operator import IMAGE
 
 CHECKOUT = Path(__file__).parents[2]
 DOCKERFILES = Path(__file__).parent / "dockerfiles"
+PYTHON = "python:3.11.14-slim-bookworm"
+BASE = f"docker.io/library/{PYTHON}"
 BASE_PACKAGES = "python3,python3-venv,python3-pip,python-is-python3,ca-certificates"
 BASE_DOCKERFILE = """\
 FROM scratch
@@ -39,35 +41,11 @@ LOCAL_CERTIFICATES = Path("/usr/local/share/ca-certificates")
 
 
 @dataclass(frozen=True)
-class Base:
-    """A Debian with its own Python, in place of an image of the same name from Docker Hub."""
-
-    python: str
-    debian: str
-
-    @property
-    def name(self) -> str:
-        return f"docker.io/library/{self.python}"
-
-    def archive(self) -> Path:
-        """Where it belongs, built or not."""
-        made_of = f"{self.name} {BASE_PACKAGES} {BASE_DOCKERFILE} {pip_settings()}"
-        return archive_path(f"python-{self.debian}", hashlib.sha256(made_of.encode()).hexdigest())
-
-
-TRAINERS = Base("python:3.11.14-slim-bookworm", "bookworm")
-"""With the newest Python in any Debian for which there is a PaddlePaddle 2.6.2."""
-OPERATORS = Base("python:3.13.12-slim-bookworm", "trixie")
-PYTHON = TRAINERS.python
-
-
-@dataclass(frozen=True)
 class Image:
     """An image: its name, its Dockerfile with arguments, what of the checkout it is made of."""
 
     name: str
     dockerfile: Path
-    base: Base | None = None
     sources: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
 
@@ -77,16 +55,10 @@ class Image:
 
     def archive(self) -> Path:
         """Where it belongs, built or not."""
-        digest = hashlib.sha256(" ".join([BASE_PACKAGES, *self.build_arguments()]).encode())
+        digest = hashlib.sha256(" ".join([BASE, BASE_PACKAGES, *self.arguments]).encode())
         for path in self._files():
             digest.update(str(path.relative_to(CHECKOUT)).encode() + path.read_bytes())
         return archive_path(self.stem, digest.hexdigest())
-
-    def build_arguments(self) -> Iterator[str]:
-        """What its Dockerfile is told: its base, by name, and its own."""
-        if self.base:
-            yield f"BASE={self.base.name}"
-        yield from self.arguments
 
     def _files(self) -> Iterator[Path]:
         yield self.dockerfile
@@ -99,19 +71,16 @@ class Image:
 OPERATOR = Image(
     f"docker.io/library/{IMAGE}",
     CHECKOUT / "Dockerfile",
-    OPERATORS,
     ("requirements/operator.txt", "api", "kube", "metrics", "reconcile", "controller"),
 )
 EXAMPLES = Image(
     "localhost/examples:1",
     DOCKERFILES / "examples",
-    TRAINERS,
     ("requirements/examples.txt", "examples/wide_and_deep", "examples/resnet", "examples/heter"),
 )
 EXAMPLES_3 = Image(
     "localhost/examples-3:1",
     DOCKERFILES / "examples",
-    TRAINERS,
     ("requirements/examples-3.txt", "examples/wide_and_deep", "examples/resnet"),
     ("LOCK=requirements/examples-3.txt",),
 )
@@ -127,14 +96,20 @@ def archive_path(stem: str, digest: str) -> Path:
     return cache_folder() / "e2e" / f"{stem}-{digest[:12]}.tar"
 
 
+def base_archive() -> Path:
+    """Where that of the base image belongs."""
+    made_of = f"{BASE} {BASE_PACKAGES} {BASE_DOCKERFILE} {pip_settings()}"
+    return archive_path("python", hashlib.sha256(made_of.encode()).hexdigest())
+
+
 def ensure_images(report: Report = print) -> list[Path]:
     """The archives of all images; builds those that are missing: some minutes, once."""
     with Builder.temporary(report) as builder:
         for image in IMAGES:
             if not image.archive().exists():
                 builder.build(image)
-        if not TRAINERS.archive().exists():  # the tests' pods have it as it is
-            builder.ensure_base(TRAINERS)
+        if not base_archive().exists():
+            builder.ensure_base()
     return [image.archive() for image in IMAGES]
 
 
@@ -144,13 +119,13 @@ class Builder:
     def __init__(self, folder: Path, report: Report) -> None:
         self._folder = folder
         self._report = report
-        self._bases: set[Base] = set()
+        self._has_base = False
 
     @classmethod
     @contextmanager
     def temporary(cls, report: Report) -> Iterator["Builder"]:
         """The one builder of this user's images, whose layers are gone after the block."""
-        home = TRAINERS.archive().parent
+        home = base_archive().parent
         home.mkdir(parents=True, exist_ok=True)
         with FileLock(home / "lock"):
             for left in home.glob(f"{BUILD_PREFIX}*"):  # by a build that was killed
@@ -163,15 +138,15 @@ class Builder:
 
         `context` is a folder with the same sources as the checkout, to build from instead.
         """
-        if image.base:
-            self.ensure_base(image.base)
+        if "FROM scratch" not in image.dockerfile.read_text():
+            self.ensure_base()
         archive = image.archive()
         self._buildah(
             f"building {image.name}",
             *("bud", "--isolation=chroot", "--layers=false", "--pull-never", "--quiet"),
             *(f"--volume={path}:{path}:ro" for path in self._mounts()),
-            "--timestamp=0",
-            *(f"--build-arg={each}" for each in image.build_arguments()),
+            *("--timestamp=0", f"--build-arg=BASE={BASE}"),
+            *(f"--build-arg={each}" for each in image.arguments),
             *([] if image is OPERATOR else ["--ignorefile=/dev/null"]),
             *(f"--tag={image.name}", f"--file={image.dockerfile}"),
             str(context or self._context(image)),
@@ -205,27 +180,27 @@ class Builder:
             shutil.copy(program, context)
         return context
 
-    def ensure_base(self, base: Base) -> None:
-        """Have an image of which others are made, from its archive."""
-        if base in self._bases:
+    def ensure_base(self) -> None:
+        """Have the image of which the others are made, from its archive."""
+        if self._has_base:
             return
-        archive = base.archive()
+        archive = base_archive()
         if not archive.exists():
-            self._build_base(base)
-        self._buildah(f"reading {base.name}", "pull", "--quiet", f"docker-archive:{archive}")
-        self._bases.add(base)
+            self._build_base(archive)
+        self._buildah(f"reading {BASE}", "pull", "--quiet", f"docker-archive:{archive}")
+        self._has_base = True
 
-    def _build_base(self, base: Base) -> None:
+    def _build_base(self, archive: Path) -> None:
         context = self._folder / "base"
         context.mkdir()
-        debian = ("mmdebstrap", "--variant=minbase", f"--include={BASE_PACKAGES}", base.debian)
+        debian = ("mmdebstrap", "--variant=minbase", f"--include={BASE_PACKAGES}", "bookworm")
         self._run("a Debian with Python", *debian, str(context / "base.tar"))
         (context / "pip.conf").write_text(pip_settings())
         (context / "Dockerfile").write_text(BASE_DOCKERFILE)
-        build = ("bud", "--isolation=chroot", "--quiet", f"--tag={base.name}", str(context))
-        self._buildah(f"building {base.name}", *build)
+        build = ("bud", "--isolation=chroot", "--quiet", f"--tag={BASE}", str(context))
+        self._buildah(f"building {BASE}", *build)
         shutil.rmtree(context)
-        self._write(base.name, base.archive())
+        self._write(BASE, archive)
 
     def _mounts(self) -> list[Path]:
         wanted = [*CERTIFICATES, LOCAL_CERTIFICATES, *find_links()]

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.e2e.images import IMAGES, TRAINERS
+from tests.e2e.images import IMAGES, base_archive
 from tests.e2e.node import real_node
 from tests.e2e.shared import Owner, share
 from tests.live.operated import start_operator
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     codes: list[int] = []
     sys.stdout.write("starting a node and loading its images, about 40 s ...\n")
     sys.stdout.flush()
-    with real_node([TRAINERS.archive(), *(image.archive() for image in IMAGES)]) as node:
+    with real_node([base_archive(), *(image.archive() for image in IMAGES)]) as node:
         start_operator(
             node.cluster,
             f"--elastic-timeout={ELASTIC_TIMEOUT_SECONDS}",
