@@ -1,4 +1,4 @@
-"""Says in one line which disk is full, where an error comes from that."""
+"""Says in one line which disk is full or cannot be written, where an error comes from that."""
 
 import os
 import re
@@ -12,10 +12,17 @@ from localcluster.machine.userfolder import home
 
 FULL = re.compile("No space left on device|Disk quota exceeded", re.IGNORECASE)
 """The words of the C library, which Python, pip, Go and etcd repeat."""
+READ_ONLY = re.compile(r"(/\S+): read-only file system")
+"""As Go says it, with the folder that it could not make."""
 
 
 def explain(error: BaseException) -> str:
-    """The error's text; if a disk is full, which one, and what to do."""
+    """The error's text; if a disk is full or read-only, which one, and what to do."""
+    if found := READ_ONLY.search(str(error)):
+        for folder, variable in _written(os.environ):
+            if variable and folder.is_relative_to(found[1]):
+                what = f"cannot write to {folder} (read-only file system)"
+                return f"{what}: set {variable} to a folder that you can write to"
     if not FULL.search(str(error)):
         return str(error)
     # There can be room again: what was half made has been removed.

@@ -37,6 +37,20 @@ def test_a_full_disk_is_named_in_one_line(error, tmp_path):
     )
 
 
+def test_a_folder_that_go_cannot_make_is_named_with_its_variable(tmp_path, monkeypatch):
+    monkeypatch.setenv("GOPATH", str(tmp_path / "go"))
+    monkeypatch.delenv("GOMODCACHE")
+    said = (
+        f"cannot build it:\ngo: could not create cache: mkdir {tmp_path}/go: read-only file system"
+    )
+    assert disk.explain(BuildError(f"{said}\nmore")) == (
+        f"cannot write to {tmp_path}/go/pkg/mod (read-only file system): set GOMODCACHE"
+        " to a folder that you can write to"
+    )
+    elsewhere = BuildError("mkdir /somewhere/else: read-only file system")
+    assert disk.explain(elsewhere) == str(elsewhere)
+
+
 def test_another_error_is_shown_as_it_is():
     assert disk.explain(BuildError("cannot build it")) == "cannot build it"
 
