@@ -5,7 +5,9 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 # As many test processes as the machine carries: TEST_PROCESSES=4 for another number, 0 for one.
-PYTEST = $(BIN)/pytest --numprocesses=$(or $(TEST_PROCESSES),$(shell $(BIN)/python -m tests.live.processcount)) --dist=loadfile --no-loadscope-reorder --durations=40
+# A user who may make no networks is root of a user namespace, if the kernel allows it.
+NETWORKS := $(BIN)/python -m tests.live.networks
+PYTEST = $(NETWORKS) $(BIN)/pytest --numprocesses=$(or $(TEST_PROCESSES),$(shell $(BIN)/python -m tests.live.processcount)) --dist=loadfile --no-loadscope-reorder --durations=40
 # What goes wrong around the operator: eight minutes, most of which it waits.
 RESILIENCE := tests/cluster/tenants tests/cluster/surroundings tests/faults
 # The ways to install, what watches the operator, and every command of the documents: eight minutes.
@@ -88,11 +90,11 @@ resilience: prepare ## Run the tests of hostile tenants, failing surroundings an
 
 .PHONY: timings
 timings: prepare ## Run the tests of what takes time, processor or memory: alone, in one process, on a quiet machine
-	$(BIN)/pytest $(TIMINGS) --durations=20
+	$(NETWORKS) $(BIN)/pytest $(TIMINGS) --durations=20
 
 .PHONY: test-again
 test-again: $(STAMP) ## Run the files of the tests that failed last once more, one after the other
-	files=$$($(BIN)/python -m tests.live.failed) && $(BIN)/pytest $$files
+	files=$$($(BIN)/python -m tests.live.failed) && $(NETWORKS) $(BIN)/pytest $$files
 
 .PHONY: production
 production: prepare ## Run the tests of installation and monitoring, with Helm, kustomize and Prometheus built from source, and every command of the documents

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.live.lab import Lab, shell
+from tests.live.networks import needs_owner
 from tests.live.pdj import Tool, run_pdj
 
 pytestmark = [pytest.mark.cluster]
@@ -51,6 +52,7 @@ def test_kubeflows_job_completes(module_lab: Lab) -> None:
     assert sorted(log.splitlines()) == [f"worker-{n} | rank {n} of 2" for n in range(2)]
 
 
+@needs_owner
 def test_volcanos_job_completes(module_lab: Lab, tmp_path: Path) -> None:
     """As a manual prints it: each variable that the operator sets itself is dropped, and named."""
     text = CTR.read_text().replace("/home/work/", str(tmp_path))

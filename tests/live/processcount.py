@@ -7,9 +7,10 @@ being slow. One process (0) where a user may make no network.
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
+
+from tests.live.networks import may_make_networks
 
 PER_CORE = 2
 MOST = 16
@@ -19,7 +20,6 @@ PROCESS_MIB = API_SERVER_MIB + 1000
 operators 400, the test process 250."""
 TRAINING_MIB = 2000
 """What one training takes more."""
-NETWORK = ("unshare", "--net", "true")
 NONE = 0
 
 
@@ -43,17 +43,6 @@ def in_group_mib(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
     except OSError:
         return None
     return None if limit == "max" else (int(limit) - used + int(stat["inactive_file"])) >> 20
-
-
-def may_make_networks() -> bool:
-    return _succeeds(NETWORK)
-
-
-def _succeeds(command: tuple[str, ...]) -> bool:
-    try:
-        return subprocess.run(command, capture_output=True).returncode == 0
-    except OSError:
-        return False
 
 
 def main() -> None:

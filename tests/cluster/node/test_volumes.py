@@ -6,7 +6,7 @@ from typing import Any
 
 from localcluster.client.rest import ServerClient
 from localcluster.machine import clock
-from tests.live import patience
+from tests.live import networks, patience
 from tests.live.nodepods import (
     EMPTY,
     MOUNT,
@@ -164,6 +164,7 @@ def test_a_read_only_mount_refuses_writes(pods: Pods) -> None:
     assert run(pods, script, source, volumeMounts=mounts) == "Read-only file system\n"
 
 
+@networks.needs_owner
 def test_any_path_can_be_a_mount_point(pods: Pods) -> None:
     paths = ["/nas", "/home/jobpath", "/mnt/seqdata", "/root", "/data/a/b"]
     existed = [Path(path).exists() for path in paths]
@@ -173,6 +174,7 @@ def test_any_path_can_be_a_mount_point(pods: Pods) -> None:
     assert [Path(path).exists() for path in paths] == existed
 
 
+@networks.needs_owner
 def test_what_a_container_writes_is_its_own(pods: Pods) -> None:
     name, folders = f"written-by-{pods.namespace}", "/ /etc /usr/lib /tmp /root /var/tmp"
     pods.run(f"set -e; for folder in {folders}; do touch $folder/{name}; ls $folder/{name}; done")

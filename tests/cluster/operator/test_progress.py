@@ -103,7 +103,7 @@ def test_a_job_that_ends_says_how_far_it_was(lab: Lab) -> None:
     told = "1 worker ended well, at step 10 of 100"
     assert (status["reason"], status["message"]) == (Reason.ENDED_EARLY, told)
     assert (status["progress"]["step"], status["progress"]["percent"]) == (10, 10)
-    assert lab.events("early", Reason.ENDED_EARLY) == [told]
+    lab.wait(lambda: lab.events("early", Reason.ENDED_EARLY) == [told], "its Event")
     assert_explained(lab, "early", Reason.ENDED_EARLY)
     assert "step 10/100 (10 %)  loss 0.1  last output 20" in Tool(lab).ok("status", "early")
     status = lab.wait_phase("apart", "Completed")

@@ -50,8 +50,8 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         if os.geteuid():
             yield cache_folder()
             return
-        os.chown(folder, NOBODY, NOBODY)
         try:
+            os.chown(folder, NOBODY, NOBODY)
             os.seteuid(NOBODY)
         except OSError:
             pytest.skip("this user namespace has no other user")

@@ -18,6 +18,7 @@ from pdj.code.folder import find_files
 from pdj.code.parcel import Parcel
 from pdj.errors import Problem
 from pdj.main import main
+from tests.live.networks import is_machine_root
 
 USER = ("-c", "user.name=a", "-c", "user.email=a@example.com")
 SENT = [".gitignore", "lib/b.py", "train.py"]
@@ -505,7 +506,7 @@ def test_names_of_every_kind_arrive_as_they_are_or_are_refused(kept, tmp_path):
         find_files(folder, print)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
+@pytest.mark.skipif(not is_machine_root(), reason="only root makes devices")
 @pytest.mark.parametrize("kept", [True, False], ids=["git", "no git"])
 def test_devices_and_links_out_are_refused(kept, tmp_path):
     folder = a_repository(tmp_path / "in") if kept else write(tmp_path / "in", "train.py")

@@ -69,7 +69,7 @@ def test_what_krew_installs_of_the_archive_runs(released, tmp_path):
     (platform,) = yaml.safe_load((released / "pdj.yaml").read_text())["spec"]["platforms"]
     with tarfile.open(released / "kubectl-pdj.tar.gz") as archive:
         assert sorted(archive.getnames()) == sorted(each["from"] for each in platform["files"])
-        archive.extractall(tmp_path, filter="data")
+    subprocess.run(["tar", "-xzf", released / "kubectl-pdj.tar.gz", "-C", tmp_path], check=True)
     done = run(tmp_path / platform["bin"], "version", "--client")
     assert done.stdout.split()[:2] == ["kubectl-pdj", RELEASE], done
 
