@@ -26,13 +26,18 @@ INSIDE = "--inside"
 
 @cache
 def may_make_networks() -> bool:
-    """Whether this user may, perhaps as root of a user namespace."""
-    return _succeeds(TRY) or _succeeds((*AS_ROOT, *TRY))
+    """Whether this process may."""
+    return _succeeds(TRY)
+
+
+def may_as_root() -> bool:
+    """Whether this user may as root of a user namespace."""
+    return _succeeds((*AS_ROOT, *TRY))
 
 
 def wrap(command: Sequence[str]) -> Sequence[str]:
     """The command, or one that runs it in a user namespace if that makes the difference."""
-    if _succeeds(TRY) or not _succeeds((*AS_ROOT, *TRY)):
+    if may_make_networks() or not may_as_root():
         return command
     return (*AS_ROOT, sys.executable, "-m", "tests.live.networks", INSIDE, *command)
 
