@@ -6,6 +6,7 @@ because processes of a killed run perhaps have not ended yet.
 
 import os
 import shutil
+import stat
 import tempfile
 from contextlib import suppress
 from functools import partial
@@ -79,6 +80,13 @@ def remove_tree(path: Path) -> None:
         mounted = Path(line.split()[4].replace("\\040", " "))
         if mounted.is_relative_to(path.absolute()):
             raise LocalClusterError(f"not removing {path}: {mounted} is a mount point")
+    for parent, names, _ in os.walk(path):
+        for folder in map(Path(parent).joinpath, names):
+            # The kernel makes a folder without any rights in each overlay, also for its user.
+            is_open = os.access(folder, os.R_OK | os.X_OK, effective_ids=True)
+            if not is_open and not folder.is_symlink():
+                with suppress(OSError):
+                    folder.chmod(stat.S_IRWXU)
     shutil.rmtree(path, ignore_errors=True)
 
 
