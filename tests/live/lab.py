@@ -17,6 +17,7 @@ from kube.client import STRICT
 from localcluster import Cluster
 from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError
+from localcluster.node.pod import turn
 from tests.live import networks, patience
 
 Raw = dict[str, Any]
@@ -144,7 +145,7 @@ class Lab:
         """Whether a node says that a pod waits until another job of this namespace has ended."""
         if networks.may_make_networks():
             return False
-        told = f"one job runs at a time: this one waits until the pods of {self.namespace}/"
+        told = turn.WAITS.partition("{}")[0] + f"{self.namespace}/"
         return any(told in str(pod["status"]) for pod in self.items(CORE, "pods"))
 
     def wait_phase(self, name: str, *phases: str) -> Raw:

@@ -43,9 +43,12 @@ def test_a_folder_of_another_user_is_not_taken(tmp_path: Path) -> None:
 
 def test_the_command_s_own_network_has_loopback() -> None:
     """As this user is, if a namespace can be made at all."""
-    program = "import socket; socket.create_server(('127.0.0.1', 0)); print('listens')"
+    program = (
+        "import socket; server = socket.create_server(('127.0.0.1', 0));"
+        "socket.create_connection(server.getsockname()); print('connected')"
+    )
     command = [*INSIDE, sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True)
     if "unshare" in done.stderr:
         pytest.skip(f"nobody can make a user namespace here: {done.stderr}")
-    assert done.stdout == "listens\n"
+    assert done.stdout == "connected\n", done.stderr

@@ -13,6 +13,10 @@ from localcluster.client.rest import Raw, ServerClient
 from localcluster.machine.filelock import FileLock
 
 KIND = "PaddleJob"
+WAITS = (
+    "pods share this machine's network here, so one job runs at a time: "
+    "this one waits until the pods of {} have ended"
+)
 NOT_ENDED = "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed"
 
 
@@ -39,10 +43,7 @@ class Turn:
             holder = seen.partition(" ")[0]
             running = self._pods_of(holder) if holder not in ("", owner["uid"]) else []
             if running:
-                return (
-                    "pods share this machine's network here, so one job runs at a time:"
-                    f" this one waits until the pods of {running[0]} have ended"
-                )
+                return WAITS.format(running[0])
             if self._write(seen, f"{owner['uid']} {uuid4().hex}"):
                 return ""
 

@@ -1,8 +1,6 @@
 """What the cache keeps: all that was used of late."""
 
 import os
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +15,6 @@ from localcluster.provision.environments import (
     write_protect,
 )
 from localcluster.provision.prune import prune
-
-NOBODY = 65534
 
 
 @pytest.fixture
@@ -43,22 +39,10 @@ def test_what_was_not_used_for_long_is_removed(cache, capsys):
 
 
 @pytest.fixture
-def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The cache of a user who is not root, whom modes of folders do not stop."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # the tests' own is for root alone
-        monkeypatch.setenv("XDG_CACHE_HOME", folder)
-        if os.geteuid():
-            yield cache_folder()
-            return
-        try:
-            os.chown(folder, NOBODY, NOBODY)
-            os.seteuid(NOBODY)
-        except OSError:
-            pytest.skip("this user namespace has no other user")
-        try:
-            yield cache_folder()
-        finally:
-            os.seteuid(0)
+def nobody(nobodys_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The cache of a user who is not root."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(nobodys_folder))
+    return cache_folder()
 
 
 def test_nothing_is_left_of_a_write_protected_environment(nobody):
