@@ -12,6 +12,7 @@ from typing import Any
 from api.constants import (
     ANNOTATION_GROUP_NAME,
     ANNOTATION_RESOURCE,
+    ANNOTATION_WOKEN,
     APP_NAME,
     LABEL_APP_COMPONENT,
     LABEL_APP_INSTANCE,
@@ -52,6 +53,7 @@ def build_pod(view: View, name: str, gang: Gang | None) -> Raw:
     wanted = metadata.get("labels") or {}
     kept = {key: text for key, text in wanted.items() if key.startswith(APP_PREFIX)}
     labels = wanted | placed | _labels(view, name, role, index) | kept
+    notes = metadata.get("annotations") or {}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -59,7 +61,7 @@ def build_pod(view: View, name: str, gang: Gang | None) -> Raw:
             **{key: metadata[key] for key in ("finalizers",) if key in metadata},
             **view.job.child_metadata(name, labels),
             "annotations": {
-                **(metadata.get("annotations") or {}),
+                **{key: text for key, text in notes.items() if key != ANNOTATION_WOKEN},
                 **placed_metadata(view, role, "annotations"),
                 **_annotations(view, gang),
             },

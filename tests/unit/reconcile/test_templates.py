@@ -2,6 +2,7 @@
 
 import pytest
 
+from api.constants import ANNOTATION_WOKEN
 from api.objects import Raw
 from reconcile.objects.templates import build_pod, replaced_fields
 from tests.memory.builders import JobBuilder, a_job, a_template, view_of
@@ -150,6 +151,15 @@ def test_recommended_labels_of_the_template_stay_and_ours_fill_gaps(label, is_ke
     assert usual | {label: labels[label]} == labels
     told = replaced_fields(view_of(a_job().with_workers(2, template)), None)
     assert told == ([] if is_kept else [f"worker: metadata.labels.{label}"])
+
+
+def test_wakes_in_the_annotations_of_a_copied_pod_are_not_counted():
+    """The copy's pods would be taken for ones that were woken in vain."""
+    copied = {ANNOTATION_WOKEN: "attempt=1,call=3,at=2026-01-02T03:04:05.000000Z", "note": "1"}
+    job = a_job().with_workers(2, a_template() | {"metadata": {"annotations": copied}})
+    assert pod(job)["metadata"]["annotations"] == {"note": "1", "paddle-resource": "Collective"}
+    told = replaced_fields(view_of(job), None)
+    assert told == [f"worker: metadata.annotations.{ANNOTATION_WOKEN}"]
 
 
 REPLACED = {
