@@ -45,12 +45,11 @@ def wake_patches(view: View) -> tuple[Patch, ...]:
 
 
 def next_wake(view: View) -> tuple[float | None, frozenset[Wait]]:
-    """Seconds until the next pod is woken, None if none will be; and whether a head start runs."""
-    calls = [(number, left or CALL_SECONDS) for _, number, left in _calls(view)]
+    """Seconds until the next pod is woken, None if none will be; and whether worker 0 is ahead."""
+    seconds = min((left or CALL_SECONDS for _, _, left in _calls(view)), default=None)
     first = _first(view)
-    is_ahead = first is not None and first.state is PodState.RUNNING
-    waits = {Wait.HEAD_START for number, _ in calls if is_ahead and number == 1}
-    return min((left for _, left in calls), default=None), frozenset(waits)
+    is_ahead = first is not None and first.state is PodState.RUNNING and not view.all_run
+    return seconds, frozenset({Wait.HEAD_START} if is_ahead else ())
 
 
 def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:

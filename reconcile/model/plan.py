@@ -115,7 +115,7 @@ class Wait(Enum):
     END_OF_LOG = auto()
     """The end of the first worker's log is being read."""
     HEAD_START = auto()
-    """Worker 0 runs, and its peers are not woken yet."""
+    """Worker 0 runs, and not all of its peers do."""
 
 
 FORMER_JOB = "FormerJob"

@@ -183,6 +183,22 @@ def test_no_rest_of_a_float_prolongs_a_head_start(peers):
     assert len(wake_patches(view)) == peers
 
 
+def test_a_peer_that_is_seen_to_wait_late_is_woken_at_once(world):
+    """Worker 0 has had its head start by then."""
+    world.begin(a_job().with_workers(9))
+    world.kubelet.place_all()
+    world.kubelet.wait("train-worker-1", WAITING)
+    world.settle()
+    world.kubelet.start(FIRST)
+    for _ in range(2):
+        world.after(MAX_HEAD_START_SECONDS)
+    world.kubelet.wait("train-worker-2", WAITING)
+    world.settle()
+    pods = world.of_kind("Pod")
+    woken = [name_of(pod) for pod in pods if ANNOTATION_WOKEN in pod["metadata"]["annotations"]]
+    assert woken == ["train-worker-1", "train-worker-2"]
+
+
 def test_a_worker_0_that_goes_leaves_the_next_one_its_whole_head_start():
     nodes = start(a_job().with_workers(9))
     while not nodes.started:
