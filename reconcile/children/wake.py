@@ -46,7 +46,7 @@ def wake_patches(view: View) -> tuple[Patch, ...]:
 
 def next_wake(view: View) -> tuple[float | None, frozenset[Wait]]:
     """Seconds until the next pod is woken, None if none will be; and whether worker 0 is ahead."""
-    seconds = min((left or CALL_SECONDS for _, _, left in _calls(view)), default=None)
+    seconds = min((left or _next_try(view) for _, _, left in _calls(view)), default=None)
     first = _first(view)
     is_ahead = first is not None and first.state is PodState.RUNNING and not view.all_run
     return seconds, frozenset({Wait.HEAD_START} if is_ahead else ())
@@ -78,7 +78,12 @@ def _head_start(view: View) -> float:
         # Rounded, because a tiny remainder of a float would cost one more pass.
         return max(0.0, round(moment - view.observed.waited.get(Wait.HEAD_START, 0.0), 3))
     number, left, most = _next_call(view, first)
-    return {1: left + CALL_SECONDS, 2: left}.get(number, 0.0) if most else 0.0
+    return {1: left + _next_try(view), 2: left}.get(number, 0.0) if most else 0.0
+
+
+def _next_try(view: View) -> float:
+    """Seconds from an annotation to the next one, also if this one is refused."""
+    return max(CALL_SECONDS, view.pause_seconds)
 
 
 def _first(view: View) -> PodView | None:

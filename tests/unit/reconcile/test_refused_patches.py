@@ -6,6 +6,7 @@ import pytest
 
 from api.objects import condition_named
 from reconcile.children.wake import WAITING
+from reconcile.model.pause import FIRST_PAUSE_SECONDS
 from reconcile.model.plan import Settings
 from tests.memory.builders import JobBuilder, a_job
 from tests.memory.kueue import WORKLOAD, Kueue
@@ -101,6 +102,16 @@ def test_job_says_what_is_refused_until_it_is_not(
     left = say(world) if world.names("PaddleJob") else []
     assert not [message for message in left if "cannot be changed" in message]
     assert [event.reason for event in world.told].count("PatchRefused") == 1
+
+
+def test_wakes_that_are_refused_cause_no_pass_before_the_next_try(world: World) -> None:
+    world.begin(a_job().with_workers(2))
+    world.kubelet.place_all()
+    for name in world.names("Pod"):
+        world.kubelet.wait(name, WAITING, 'secret "mine" not found')
+    world.refused_patches.add("Pod")
+    plan = world.settle()
+    assert plan.requeue_after == FIRST_PAUSE_SECONDS
 
 
 def test_pods_are_made_although_a_change_is_refused(world: World) -> None:
