@@ -11,9 +11,10 @@ containers ended.
 
 Worker 0 of a collective job gets a head start. Its trainer has the store in which all meet, and a
 peer that connects before that listens tries again only after 3 s (`kDelay` in PaddlePaddle's
-tcp_utils.h). So the peers are annotated once worker 0 has run for a moment, or else when it is
-annotated again. By then their kubelets have checked them since the failed start, and start them at
-once. The more peers, the surer that one of them is quicker than worker 0, so the moment is longer.
+tcp_utils.h). So the peers are annotated once worker 0 has run for a moment, or else a moment after
+it is annotated again: perhaps its kubelet saw the ConfigMap too late the first time. By then their
+kubelets have checked them since the failed start, and start them at once. The more peers, the surer
+that one of them is quicker than worker 0, so the moment is longer.
 """
 
 import re
@@ -72,13 +73,15 @@ def _head_start(view: View) -> float:
     first = _first(view)
     if first is None or not view.job.spec.has_workers_only:
         return 0.0
+    moment = min(HEAD_START_SECONDS * (len(view.wanted) - 1), MAX_HEAD_START_SECONDS)
     if first.state is PodState.RUNNING:
-        peers = len(view.wanted) - 1
-        moment = min(HEAD_START_SECONDS * peers, MAX_HEAD_START_SECONDS)
-        # Rounded, because a tiny remainder of a float would cost one more pass.
-        return max(0.0, round(moment - view.observed.waited.get(Wait.HEAD_START, 0.0), 3))
-    number, left, most = _next_call(view, first)
-    return {1: left + _next_try(view), 2: left}.get(number, 0.0) if most else 0.0
+        begins = -view.observed.waited.get(Wait.HEAD_START, 0.0)
+    else:
+        number, left, most = _next_call(view, first)
+        times = {1: left + _next_try(view), 2: left, 3: left - CALL_SECONDS} if most else {}
+        begins = times.get(number, -moment)
+    # Rounded, because a tiny remainder of a float would cost one more pass.
+    return max(0.0, round(begins + moment, 3))
 
 
 def _next_try(view: View) -> float:
