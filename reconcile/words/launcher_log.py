@@ -29,6 +29,9 @@ _LAUNCHER = re.compile(
     r"LAUNCH [A-Z]+ |Container rank -?\d+ status |env \{|launch proc_id:"
     r"|.*\blaunch_utils\.py:\d+\b|\s*\|\s+(?:PADDLE|FLAGS|POD)_\w+ "  # with --legacy, or before 2.3
 )
+_MESSAGE = re.compile(r"LAUNCH [A-Z]+ [-\d]+ [\d:,]+ +(.{4,})")
+"""A launcher's line with its message. If a library gives Python's root logger a handler, that one
+writes each message once more, in its own format."""
 _DUMP = "env {"
 _FIRST_ENTRY = re.compile(r"\s*'\w+': ['\"]")
 _NEXT_ENTRY = re.compile(r"['\"], '[A-Z]\w*': ['\"]")
@@ -74,6 +77,7 @@ def programs_lines(lines: list[str], is_cut: bool) -> list[str]:
     `is_cut`: the beginning is perhaps missing, so the first line can be the rest of any line.
     """
     has_launcher = is_launched(lines)
+    messages = tuple({match[1] for line in lines if (match := _MESSAGE.match(line))})
     kept: list[str] = []
     in_dump = False
     for line in _after_cut_dump(lines, is_cut and has_launcher):
@@ -81,7 +85,7 @@ def programs_lines(lines: list[str], is_cut: bool) -> list[str]:
             in_dump = line.startswith(_DUMP) and not line.endswith("}")
         elif in_dump:
             in_dump = not line.endswith("}")
-        elif len(_NEXT_ENTRY.findall(line)) < MANY_ENTRIES:
+        elif not line.endswith(messages) and len(_NEXT_ENTRY.findall(line)) < MANY_ENTRIES:
             kept.append(line)
     return _once(kept) if has_launcher else kept
 

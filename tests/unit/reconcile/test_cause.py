@@ -1,5 +1,7 @@
 """Which line of a failed program's log says why, also among the launcher's."""
 
+import re
+
 import pytest
 
 from reconcile.words.cause import NOTHING_KEPT, read_message
@@ -243,6 +245,24 @@ def test_log_that_the_launcher_repeats_is_kept_once_and_without_its_lines(order)
     log = "epoch 1\n" + raised(BAD_BATCH)
     lines = read_message(launched(log, 1, order, kept=10_000)).lines
     assert list(lines) == log.splitlines()
+
+
+FORMATS = (
+    r"[\2] [    \1] controller.py:109 - \3",
+    r"\1 \2 controller.py:109] \3",
+    r"\1:LAUNCH:\3",
+)
+"""How libraries write what reaches Python's root logger."""
+
+
+@pytest.mark.parametrize("log", ["epoch 1\nno data, giving up\n", raised(BAD_BATCH)])
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("order", ORDERS)
+def test_what_another_logger_repeats_of_the_launcher_is_the_launchers(order, form, log):
+    written = launched(log, 1, order, kept=10_000)
+    message = re.sub(r"LAUNCH (\w+) ([-\d]+ [\d:,]+) +(.*)\n", rf"\g<0>{form}\n", written)
+    words = read_message(message)
+    assert (list(words.lines), words.cause) == (log.splitlines(), log.splitlines()[-1])
 
 
 @pytest.mark.parametrize("left", [1, 12, 40])
