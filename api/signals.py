@@ -16,6 +16,7 @@ _NAMES = (
 SIGABRT = 6
 SIGBUS = 7
 SIGKILL = 9
+SIGTERM = 15
 
 
 def signal_of(exit_code: int) -> int | None:

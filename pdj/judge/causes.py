@@ -10,7 +10,7 @@ from api.objects import condition_named
 from api.signals import SIGBUS, SIGKILL
 from api.status import Failure
 from pdj.facts.facts import FAILED, Event, Facts
-from reconcile.failure.ending import OUT_OF_MEMORY
+from reconcile.model.end import OUT_OF_MEMORY
 from reconcile.model.workload import has_quota
 from reconcile.words.fault import fault_of
 

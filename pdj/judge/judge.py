@@ -13,7 +13,7 @@ from pdj.facts.facts import EVENTS, Event, Facts, Remark
 from pdj.judge.causes import narrow
 from pdj.judge.evidence import evidence_of
 from pdj.judge.story import Finding, Story, first_line
-from reconcile.failure.ending import OUT_OF_MEMORY
+from reconcile.model.end import OUT_OF_MEMORY
 
 MAX_WARNINGS, MAX_EVENTS = 5, 200
 _EARLIEST = datetime.min.replace(tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 from api.signals import SIGKILL, is_of_child, signal_name
 from api.status import Failure
-from reconcile.model.end import ContainerEnd
+from reconcile.model.end import OUT_OF_MEMORY, ContainerEnd
 from reconcile.model.pods import PodView
 from reconcile.model.view import View
 from reconcile.words.cause import NOTHING_KEPT
@@ -10,7 +10,6 @@ from reconcile.words.cause import NOTHING_KEPT
 MAX_ENDING_CHARACTERS = 400
 MAX_RECORD_CHARACTERS = 1024
 """The limit of a record's message: the line with the cause, and as many last lines as fit."""
-OUT_OF_MEMORY = "OOMKilled"
 PLAIN_REASONS = ("", "Error", "Completed")
 """With these reasons, the program ended by itself or by a signal. Others say what happened."""
 _EXITED = "exited with code "

@@ -10,9 +10,9 @@ from api.constants import EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH, Reason
 from api.objects import condition_since, format_time, moment_of
 from api.status import Failure, JobStatus
 from reconcile.failure.blame import find_culprit, seconds_to_blame, tells_of_lost_peer
-from reconcile.failure.ending import OUT_OF_MEMORY, describe_end, describe_record, record_words
+from reconcile.failure.ending import describe_end, describe_record, record_words
 from reconcile.failure.policy import PolicyAction, match_policy
-from reconcile.model.end import DISRUPTION_TARGET, Author
+from reconcile.model.end import DISRUPTION_TARGET, OUT_OF_MEMORY, Author
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 from reconcile.objects.rendezvous import has_moved, has_stale_config_map, moved_pods
@@ -190,6 +190,8 @@ def build_failure(view: View, incident: Incident) -> Failure:
     pod = incident.pod
     end = pod.end if pod else None
     name = pod.name if pod else incident.name
+    is_programs = pod is not None and pod.ending.author is Author.PROGRAM
+    is_out_of_memory = is_programs and end is not None and end.reason == OUT_OF_MEMORY
     message, ending = _record_words(view, incident)
     role, index = view.wanted.get(name, ("", 0))
     return Failure(
@@ -200,7 +202,7 @@ def build_failure(view: View, incident: Incident) -> Failure:
         node=pod.node if pod else "",
         exit_code=end.exit_code if end else None,
         signal=end.signal if end else None,
-        reason=(end.reason if end and end.reason == OUT_OF_MEMORY else "") or str(incident.reason),
+        reason=OUT_OF_MEMORY if is_out_of_memory else str(incident.reason),
         message=message or incident.message,
         time=record_time(view, pod),
         ending=ending,

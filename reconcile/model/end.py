@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from api.objects import Raw, condition_of, condition_since, dicts_in, is_deleting, moment_of
-from api.signals import signal_of
+from api.signals import CONTAINER_BASE, SIGTERM, signal_of
 from api.trainer import terminated_of
 from reconcile.model.waits import is_hopeless
 from reconcile.words.alone import trains_alone
@@ -37,6 +37,8 @@ OWN_LIMITS = (
 """A pod's status.reason, and words of its message, if it exceeded its own limit; what to raise."""
 _UNSTARTED = re.compile("Start|Create|Run")
 """Reasons of a container that its runtime could not start: StartError, ContainerCannotRun."""
+OUT_OF_MEMORY = "OOMKilled"
+"""The reason if the kernel has ever killed a process of the container for lack of memory."""
 
 
 class Author(StrEnum):
@@ -171,14 +173,19 @@ class PodEnd:
 
 
 def container_end(name: str, is_trainer: bool, terminated: Raw) -> ContainerEnd:
-    """The end that a container's status shows as its `terminated` state."""
-    code = terminated.get("exitCode") or 0
+    """The end that a container's status shows as its `terminated` state.
+
+    A lack of memory does not explain a SIGTERM: a process was killed earlier, and this end is the
+    doing of whoever sent the signal.
+    """
+    code, reason = terminated.get("exitCode") or 0, terminated.get("reason") or ""
+    is_told_to_end = code == CONTAINER_BASE + SIGTERM
     return ContainerEnd(
         container=name,
         is_trainer=is_trainer,
         exit_code=code,
         signal=terminated.get("signal") or signal_of(code),
-        reason=terminated.get("reason") or "",
+        reason="" if is_told_to_end and reason == OUT_OF_MEMORY else reason,
         message=terminated.get("message") or "",
         started_at=moment_of(terminated.get("startedAt")),
         finished_at=moment_of(terminated.get("finishedAt")),

@@ -353,6 +353,12 @@ def test_an_end_is_told_in_the_words_of_who_ended_it(name):
     assert build_failure(view, incident).message.splitlines()[0] in (incident.message, text)
 
 
+@pytest.mark.parametrize("code", [1, 137, 143])
+def test_an_eviction_is_recorded_as_one_although_a_process_ran_out_of_memory_before(code):
+    view = seen(ended(code, reason="OOMKilled").with_condition(TARGET, seconds=5))
+    assert build_failure(view, incident_of(view)).reason == CLUSTER
+
+
 @pytest.mark.parametrize("policy", ["Never", "OnFailure"])
 @pytest.mark.parametrize("is_deletion_first", [False, True])
 def test_a_trainer_that_leaves_with_0_in_a_drain_is_trained_again(policy, is_deletion_first):

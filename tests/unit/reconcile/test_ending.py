@@ -64,6 +64,11 @@ ENDS: dict[str, tuple[int, dict[str, Any], str]] = {
         {"reason": "OOMKilled", "message": launched("epoch 1\n", -9)},
         "ran out of memory (OOMKilled)",
     ),
+    "told-to-end-long-after-an-oom-of-a-child": (
+        143,
+        {"reason": "OOMKilled"},
+        "was ended by SIGTERM",
+    ),
     "not-started": (
         128,
         {"reason": "StartError", "message": RUNC},
