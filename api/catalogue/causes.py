@@ -69,8 +69,9 @@ NO_MODULE: Final = Meaning(Who.USER, "",
 NOT_SET_UP: Final = Meaning(Who.USER, "",
     ("A node cannot set a pod up: the warnings below say why.",
      "节点无法准备好某个 Pod：原因见下面的警告。"),
-    ("Correct or create the volume or object that the warnings name; the node tries again.",
-     "修正或创建警告里指出的卷或对象；节点会自动重试。"))
+    ("Correct or create the volume, device or object that the warnings name; the node tries "
+     "again.",
+     "修正或创建警告里指出的卷、设备或对象；节点会自动重试。"))
 SILENT: Final = Meaning(Who.USER, "",
     ("Every pod runs, but the first worker has written nothing for a while: the training may "
      "hang.",

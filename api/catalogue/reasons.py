@@ -100,14 +100,16 @@ REASONS: Final[dict[str, Meaning]] = {
          "或者作业已因此删除了它的 Pod，稍后再试（[说明](gangs.zh.md#没有成组调度器时)）；"
          "删除 Pod 时发送 Event。")),
     Reason.WAITING_FOR_PODS: Meaning(NOBODY, "Pending",
-        ("The pods are being started, and nothing is known to delay them.",
-         "Pod 正在启动，未发现阻碍。"),
-        ("Wait; nodes pull images and start containers.", "请等待；节点在拉取镜像并启动容器。"),
-        ("If a pod has had a node for two minutes and has no address, its volumes are named; "
-         "why one cannot be mounted, only the pods' Events say, which `kubectl pdj explain` "
-         "reads.",
-         "若 Pod 分配到节点两分钟后仍没有地址，信息会指出它的卷；卷为何挂载不上，只有 Pod 的"
-         " Event 说明，`kubectl pdj explain` 会读取。")),
+        ("The pods are being started. If something is known to delay one, the message names it.",
+         "Pod 正在启动。若已知某个 Pod 受阻，信息会指出它。"),
+        ("Wait; nodes pull images and start containers. If the message names a pod, do what it "
+         "says.",
+         "请等待；节点在拉取镜像并启动容器。若信息指出了某个 Pod，请按信息处理。"),
+        ("A pod is named if it has waited for two minutes for a scheduler, for an address or for "
+         "an init container. Without an address, its volumes and devices are named; why one is "
+         "not ready, only the pods' Events say, which `kubectl pdj explain` reads.",
+         "若 Pod 等待调度器、地址或 init 容器超过两分钟，信息会指出它。没有地址时会列出它的卷和"
+         "设备；它们为何没有就绪，只有 Pod 的 Event 说明，`kubectl pdj explain` 会读取。")),
     Reason.QUOTA_EXCEEDED: Meaning(USER, "Pending, Event",
         ("A ResourceQuota of the namespace refuses a pod or another object of the job.",
          "命名空间的 ResourceQuota 拒绝了作业的 Pod 或其他子对象。"),

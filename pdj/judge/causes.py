@@ -23,7 +23,12 @@ _BUS_ERROR = re.compile("bus error", re.IGNORECASE)
 _OVER_LIMIT = re.compile(r"Evicted: (?!The node).*exceed\w* .*\blimit\b|DeadlineExceeded: Pod was")
 """A pod's reason and message, in the kubelet's words, if it exceeded a limit of its own."""
 _OF_KUEUE = (Reason.QUEUED, Reason.EVICTED)
-_SET_UP = frozenset({"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"})
+_SET_UP = frozenset(
+    {
+        *("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"),
+        *("FailedPrepareDynamicResources", "NetworkNotReady"),
+    }
+)
 """Reasons of the Events of a kubelet that cannot start a pod's first container."""
 
 

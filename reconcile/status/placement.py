@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 
 from api.constants import Reason
-from api.objects import Raw, condition_of, condition_since, moment_of
+from api.objects import Raw, condition_of, condition_since, dicts_in, moment_of
 from api.trainer import requests_of, too_many_devices
 from reconcile.model.hold import Hold, and_more, clock_time, count, earliest
 from reconcile.model.pods import PodState, PodView
@@ -18,23 +19,40 @@ INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 CLAIM_MISSING = re.compile(r'persistentvolumeclaim "[^"]*" not found')
 CLAIM_UNBOUND = "unbound immediate PersistentVolumeClaims"
 GATED = "SchedulingGated"
+NO_NODE_FITS = "Unschedulable"
+"""With another reason, no node is at fault: a volume cannot be bound, or a gang is not ready."""
+COMPARE = "compare selectors, affinity and tolerations with the nodes, or wait for a node"
 DEFAULT_SCHEDULER = "default-scheduler"
 GATES_NOT_READY = "ReadinessGatesNotReady"
-ADDRESS_SECONDS = 120.0
-"""A pod that has had a node for this long and has no address yet is named."""
+LATE_SECONDS = 120.0
+"""A pod is named that has waited this long for a scheduler, an address or an init container."""
+_Waiting = Iterator[tuple[PodView, datetime]]
+"""Pods that wait for the same thing, and since when."""
 
 
 def await_start(view: View) -> Hold | None:
     """Wait for pods that have no node yet, whose containers have not started, or that are lost."""
     if (silent := _silent(view)) or view.all_run:
         return silent
-    hold = _gated(view) or _unscheduled(view) or _overlooked(view)
-    hold = hold or _waiting(view) or _without_address(view)
-    if hold is not None:
-        return hold
-    left = earliest(*(left for _, left in _lacking_address(view)))
+    hold = _gated(view) or _unscheduled(view) or _overlooked(view) or _waiting(view)
+    return hold or _late(view)
+
+
+def _late(view: View) -> Hold:
+    """A hold that names a pod that has waited too long for one thing, or that says when to look."""
+    seconds = []
+    for find, explain in _WAITS:
+        found = list(find(view))
+        lefts = [LATE_SECONDS - (view.now - since).total_seconds() for _, since in found]
+        late = [each for each, left in zip(found, lefts, strict=True) if left <= 0]
+        if late:
+            cause, next_step = explain(view, *late[0])
+            more = and_more(len(late) - 1)
+            return Hold(Reason.WAITING_FOR_PODS, cause, next_step, more=more)
+        seconds += lefts
     cause = f"waiting for {count(view.job.spec.total_replicas, 'pod')} to start"
-    return Hold(Reason.WAITING_FOR_PODS, cause, _explain_start(view), seconds=left)
+    next_step = _explain_start(view)
+    return Hold(Reason.WAITING_FOR_PODS, cause, next_step, seconds=earliest(*seconds))
 
 
 def _explain_start(view: View) -> str:
@@ -81,26 +99,73 @@ def _waiting(view: View) -> Hold | None:
     return None
 
 
-def _without_address(view: View) -> Hold | None:
-    """A hold if a pod has had a node for long, and no address: a volume or its network lacks."""
-    late = [pod for pod, left in _lacking_address(view) if left <= 0]
-    if not late:
-        return None
-    pod, more = late[0], and_more(len(late) - 1)
-    volumes = view.job.spec.roles[pod.role].pod_spec.get("volumes") or () if pod.role else ()
-    names = ", ".join(str(each.get("name")) for each in volumes if "emptyDir" not in each)
-    lacks = f"its network or a volume ({names})" if names else "its network"
-    cause = f"{pod.name} on {pod.node} still has no address: {lacks} is not ready"
-    next_step = f"see why: kubectl describe pod {pod.name} -n {view.job.namespace}"
-    return Hold(Reason.WAITING_FOR_PODS, cause, next_step, more=more)
+def _unhandled(view: View) -> _Waiting:
+    """The pods that no scheduler has handled, since they were created."""
+    for pod in view.pods.values():
+        if pod.is_live and _is_overlooked(pod):
+            yield pod, moment_of(pod.raw["metadata"].get("creationTimestamp")) or view.now
 
 
-def _lacking_address(view: View) -> Iterator[tuple[PodView, float]]:
-    """The pods that have a node and no address, and the seconds until they are named."""
+def _explain_unhandled(view: View, pod: PodView, since: datetime) -> tuple[str, str]:
+    cause = f"no scheduler has handled {pod.name} since {clock_time(since)}"
+    see = f"kubectl get pod {pod.name} -n {view.job.namespace} -o yaml"
+    return cause, f"see which one it names, and that it runs: {see}"
+
+
+def _unaddressed(view: View) -> _Waiting:
+    """The pods that have a node and no address, since they have the node."""
     for pod in view.pods.values():
         if pod.node and not pod.address and pod.is_live:
-            since = condition_since(pod.raw, "PodScheduled") or view.job.created_at
-            yield pod, ADDRESS_SECONDS - (view.now - since).total_seconds()
+            yield pod, condition_since(pod.raw, "PodScheduled") or view.job.created_at
+
+
+def _explain_unaddressed(view: View, pod: PodView, _since: datetime) -> tuple[str, str]:
+    pod_spec: Raw = view.job.spec.roles[pod.role].pod_spec if pod.role else {}
+    volumes = [each for each in pod_spec.get("volumes") or () if "emptyDir" not in each]
+    lacks = ["its network"]
+    for what, needs in (("volume", volumes), ("device", pod_spec.get("resourceClaims") or ())):
+        if names := ", ".join(str(each.get("name")) for each in needs):
+            lacks.append(f"a {what} ({names})")
+    cause = f"{pod.name} on {pod.node} still has no address: {' or '.join(lacks)} is not ready"
+    return cause, f"see why: kubectl describe pod {pod.name} -n {view.job.namespace}"
+
+
+def _uninitialized(view: View) -> _Waiting:
+    """The pods that wait for an init container, since it runs."""
+    for pod in view.pods.values():
+        if pod.is_live and (found := _running_init(pod)):
+            yield pod, found[1]
+
+
+def _explain_uninitialized(view: View, pod: PodView, since: datetime) -> tuple[str, str]:
+    name, _ = _running_init(pod) or ("", since)
+    cause = (
+        f"{pod.name} waits for its init container {name}, which has run since {clock_time(since)}"
+    )
+    see = f"kubectl logs {pod.name} -c {name} -n {view.job.namespace}"
+    return cause, f"see its log or startupProbe: {see}"
+
+
+def _running_init(pod: PodView) -> tuple[str, datetime] | None:
+    """The init container that a pod waits for, and since when it runs; None if there is none.
+
+    It is the last one that runs: those before it are sidecars that have started.
+    """
+    if not condition_of(pod.raw, "Initialized", "False"):
+        return None
+    for status in reversed(dicts_in((pod.raw.get("status") or {}).get("initContainerStatuses"))):
+        running = (status.get("state") or {}).get("running") or {}
+        if since := moment_of(running.get("startedAt")):
+            return str(status.get("name")), since
+    return None
+
+
+_WAITS = (
+    (_unhandled, _explain_unhandled),
+    (_unaddressed, _explain_unaddressed),
+    (_uninitialized, _explain_uninitialized),
+)
+"""What pods can wait for too long, in the order in which they get it."""
 
 
 def _gated(view: View) -> Hold | None:
@@ -125,6 +190,8 @@ def _unscheduled(view: View) -> Hold | None:
     cause = f"{len(refused)} of {total} pods unscheduled{when}: {text}"
     gated = "remove their schedulingGates, or wait for whoever set them"
     next_step = gated if why.get("reason") == GATED else _make_room(view, pod, text)
+    if next_step == COMPARE and (why.get("reason") or NO_NODE_FITS) != NO_NODE_FITS:
+        next_step = "nothing, the scheduler tries again; if it lasts, see what the message names"
     return Hold(Reason.UNSCHEDULABLE, cause, next_step)
 
 
@@ -157,7 +224,7 @@ def _make_room(view: View, pod: PodView, text: str) -> str:
     wanted = dict.fromkeys(INSUFFICIENT.findall(text))
     asked = [f"{each} {amount}" for each in wanted if (amount := _asked(pod_spec, each))]
     if not asked:
-        return "compare selectors, affinity and tolerations with the nodes, or wait for a node"
+        return COMPARE
     asks = f"each {pod.role} pod asks for"
     for device, number, most in too_many_devices(pod_spec, view.observed.most_devices):
         if device in wanted:

@@ -137,9 +137,13 @@ def test_a_role_that_is_none_stays_out_of_the_command_for_more():
 
 @pytest.mark.parametrize(
     ("warning", "meaning"),
-    [("FailedMount", causes.NOT_SET_UP), ("Unhealthy", REASONS[Reason.WAITING_FOR_PODS])],
+    [
+        ("FailedMount", causes.NOT_SET_UP),
+        ("FailedPrepareDynamicResources", causes.NOT_SET_UP),
+        ("Unhealthy", REASONS[Reason.WAITING_FOR_PODS]),
+    ],
 )
-def test_volume_that_cannot_be_mounted_is_not_waited_for(warning, meaning):
+def test_volume_or_device_that_cannot_be_prepared_is_not_waited_for(warning, meaning):
     job = a_job().with_workers(1).with_status(phase="Starting")
     job.with_condition("Pending", True, reason=Reason.WAITING_FOR_PODS)
     event = {

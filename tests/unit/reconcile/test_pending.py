@@ -156,6 +156,45 @@ def test_pod_that_gets_no_address_is_named(address, seconds, is_told, looks_afte
     assert wait.seconds == looks_after
 
 
+INITIALIZED = {
+    "sidecar-that-is-not-started": (["proxy"], "False", True),
+    "after-sidecars-that-are": (["proxy", "fetch"], "False", True),
+    "sidecars-that-are": (["proxy"], "True", False),
+    "none-that-runs": ([], "False", False),
+}
+
+
+@pytest.mark.parametrize(("names", "status", "is_told"), INITIALIZED.values(), ids=INITIALIZED)
+def test_init_container_that_takes_long_is_named(names, status, is_told):
+    pod = a_pod(JOB).bound().with_address("10.0.0.1").waiting("PodInitializing")
+    pod.with_condition("Initialized", status)
+    for name in names:
+        pod.with_init_container(name, {"running": {"startedAt": stamp(9)}})
+    pod.with_init_container("later", waiting("PodInitializing"))
+    early, late = (wait_of(view_of(JOB, pod, seconds=seconds)) for seconds in (128, 129))
+    assert early.cause == "waiting for 4 pods to start"
+    assert early.seconds == (1 if is_told else None)
+    told = "train-worker-0 waits for its init container {}, which has run since 03:04:14Z"
+    assert late.cause == (told.format(names[-1]) if is_told else "waiting for 4 pods to start")
+
+
+@pytest.mark.parametrize(
+    ("pod", "is_told"),
+    [
+        pytest.param(a_pod(JOB), True, id="no-scheduler"),
+        pytest.param(a_pod(JOB).bound().with_address("10.0.0.1"), False, id="bound"),
+        pytest.param(a_pod(JOB).deleting(), False, id="going"),
+    ],
+)
+def test_pod_that_no_scheduler_handles_is_named(pod, is_told):
+    """Its scheduler is down, or a webhook has given the pod one that is."""
+    early, late = (wait_of(view_of(JOB, pod, seconds=seconds)) for seconds in (119, 120))
+    assert (early.cause, early.seconds == 1) == ("waiting for 4 pods to start", is_told)
+    assert (
+        late.cause.startswith("no scheduler has handled train-worker-0 since 03:04:05Z") == is_told
+    )
+
+
 SILENT = {
     "not-ready": ([("Ready", "False", "")], {}, True),
     "not-ready-but-healthy": ([("Ready", "False", ""), ("ContainersReady", "True", "")], {}, True),

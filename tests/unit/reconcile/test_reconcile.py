@@ -50,6 +50,7 @@ def test_settled_job_costs_nothing(world, stage):
         world.edit_spec(suspend=True)
     world.kubelet.let_go()
     assert world.phase() == stage
+    world.after(3600)  # of a pending job: until it says that no scheduler handles its pods
     world.advance(3600)
     assert writes_nothing(world.work())
 

@@ -90,21 +90,29 @@ def crashing() -> PodBuilder:
     return a_pod(JOB).bound().with_init_container("logs", state)
 
 
-def mounting() -> Raw:
+def initializing() -> PodBuilder:
+    state = {"running": {"startedAt": stamp(9)}}
+    pod = a_pod(JOB).bound().with_address("10.0.0.1").waiting("PodInitializing")
+    return pod.with_condition("Initialized", "False").with_init_container("proxy", state)
+
+
+def mounting(**more: object) -> Raw:
     volumes = [{"name": "data", "nfs": {}}, {"name": "shm", "emptyDir": {}}]
-    return a_job().with_workers(4, a_template(volumes=volumes)).build()
+    return a_job().with_workers(4, a_template(volumes=volumes, **more)).build()
 
 
 def on_lost_node() -> PodBuilder:
     return a_pod(JOB).running().with_condition("Ready", "False")
 
 
-def unscheduled(message: str, **observed: Any) -> Hold:
+def unscheduled(message: str, reason: str = "Unschedulable", **observed: Any) -> Hold:
     template = a_template()
     template["spec"]["containers"][0]["resources"] = GPU
     job = a_job().with_workers(4, template).build()
     pods = [
-        a_pod(job, index=index).with_condition("PodScheduled", "False", message=message)
+        a_pod(job, index=index).with_condition(
+            "PodScheduled", "False", reason=reason, message=message
+        )
         for index in range(2)
     ]
     return wait_of(view_of(job, *pods, **observed))
@@ -219,7 +227,15 @@ SAID: dict[str, Callable[[], Hold]] = {
     "unbound claim": lambda: unscheduled(
         "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. ..."
     ),
-    "no scheduler": overlooked,
+    "no volume bound": lambda: unscheduled(
+        'running PreBind plugin "VolumeBinding": binding volumes: ...', "SchedulerError"
+    ),
+    "no such scheduler": overlooked,
+    "no scheduler": lambda: wait_of(view_of(JOB, a_pod(JOB), seconds=120)),
+    "init container": lambda: wait_of(view_of(JOB, initializing(), seconds=129)),
+    "no device": lambda: wait_of(
+        view_of(mounting(resourceClaims=[{"name": "gpu"}]), a_pod(JOB).bound(), seconds=120)
+    ),
     "start": lambda: wait_of(view_of(JOB)),
     "rendezvous": lambda: await_config_map(4),
     "rendezvous of one": lambda: await_config_map(1),
