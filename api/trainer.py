@@ -7,6 +7,7 @@ resources, which are not counted.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from api.constants import TRAINER_CONTAINER
 from api.objects import Raw, dicts_in
@@ -35,6 +36,19 @@ def trainer_name(pod_spec: Raw) -> str:
     if TRAINER_CONTAINER in names or not names:
         return TRAINER_CONTAINER
     return str(names[0])
+
+
+class Containers(NamedTuple):
+    """The names of a template's trainer container and of its init containers."""
+
+    trainer: str = TRAINER_CONTAINER
+    inits: frozenset[str] = frozenset()
+
+
+def container_names(pod_spec: Raw) -> Containers:
+    """The names of the containers of a pod spec that decide how the pod ends."""
+    inits = pod_spec.get("initContainers") or ()
+    return Containers(trainer_name(pod_spec), frozenset(str(c.get("name")) for c in inits))
 
 
 def trainer_of(pod_spec: Raw) -> Raw:

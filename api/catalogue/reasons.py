@@ -232,9 +232,11 @@ REASONS: Final[dict[str, Meaning]] = {
         ("Or its pod has exceeded a limit of its own: raise what the message names.",
          "或其 Pod 超出了自身的限额：请提高信息所指的限额。")),
     Reason.POD_EVICTED: Meaning(OPERATOR, "Restarting, Event",
-        ("The cluster has ended a pod: eviction, preemption, or a node that did not accept it. "
-         "The restart is not counted against backoffLimit.",
-         "集群终止了 Pod：驱逐、抢占，或节点不接受它。这次重启不计入 backoffLimit。"),
+        ("The cluster has ended a pod: eviction, preemption, a node that did not accept it, or an "
+         "init container that admission had added. The restart is not counted against "
+         "backoffLimit.",
+         "集群终止了 Pod：驱逐、抢占、节点不接受它，或准入时加入的 init 容器失败。这次重启不计入"
+         " backoffLimit。"),
         ("Nothing; if it repeats, ask for the memory and disk that the pods use, or for a "
          "higher priority.",
          "无需操作；若反复发生，请按实际用量申请内存和磁盘，或提高优先级。")),

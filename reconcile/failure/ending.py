@@ -60,6 +60,11 @@ def record_words(view: View, pod: PodView) -> tuple[str, str]:
 
 
 def _how(view: View, pod: PodView, end: ContainerEnd) -> str:
+    how = _how_it_ended(view, pod, end)
+    return how if end.is_trainer else f"did not start: {end.container} {how}"
+
+
+def _how_it_ended(view: View, pod: PodView, end: ContainerEnd) -> str:
     limit = _memory_limit(view, pod, end.container)
     if end.reason == OUT_OF_MEMORY:
         return f"ran out of memory ({', '.join(filter(None, (OUT_OF_MEMORY, limit)))})"

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from api.objects import Raw, condition_of, condition_since, dicts_in, is_deleting, moment_of
 from api.signals import CONTAINER_BASE, SIGTERM, signal_of
-from api.trainer import terminated_of
+from api.trainer import Containers, terminated_of
 from reconcile.model.waits import is_hopeless
 from reconcile.words.alone import trains_alone
 from reconcile.words.cause import LastWords, read_message
@@ -91,12 +91,14 @@ class PodEnd:
 
     `container` says how the trainer ended, or else how an init container failed; for a living pod,
     how the trainer last ended. None if neither has, or if the kubelet rejected the pod. `is_over`:
-    the container has not been started again.
+    the container has not been started again. `is_foreign`: the template does not have the
+    container, so admission has added it.
     """
 
     raw: Raw
     container: ContainerEnd | None
     is_over: bool
+    is_foreign: bool = False
 
     @property
     def author(self) -> Author:
@@ -106,7 +108,7 @@ class PodEnd:
             return Author.PROGRAM
         if self.is_over and self.is_own:
             return Author.PROGRAM
-        if disruption or (self.words and self.container):
+        if disruption or self.is_foreign or (self.words and self.container):
             return Author.CLUSTER
         if is_deleting(self.raw) and not self.words:
             return Author.USER
@@ -141,9 +143,11 @@ class PodEnd:
         """Whether a container that has ended did so by itself: it is done, or has failed.
 
         Not if others began to end it before, or in the same second: a trainer that then exits with
-        0 perhaps only saved a checkpoint. And not if its node lost it, or did not start it.
+        0 perhaps only saved a checkpoint. And not if its node lost it, or did not start it, or if
+        it is none of the template's.
         """
-        if self._is_begun_anew or (self.container and self.container.is_nodes):
+        is_nodes = self.container is not None and self.container.is_nodes
+        if self._is_begun_anew or is_nodes or self.is_foreign:
             return False
         finished = self.container.finished_at if self.container else None
         return all(finished and since and finished < since for since in self._interruptions())
@@ -192,8 +196,9 @@ def container_end(name: str, is_trainer: bool, terminated: Raw) -> ContainerEnd:
     )
 
 
-def read_end(raw: Raw, container: Raw, trainer: str) -> PodEnd:
-    """The end of a pod, from the status of its trainer container, which has this name."""
+def read_end(raw: Raw, container: Raw, names: Containers) -> PodEnd:
+    """The end of a pod, from the status of its trainer container, and its template's names."""
+    trainer = names.trainer
     status: Raw = raw.get("status") or {}
     ended, name, has_failed = terminated_of(container), trainer, status.get("phase") == "Failed"
     if not ended and has_failed:
@@ -204,4 +209,7 @@ def read_end(raw: Raw, container: Raw, trainer: str) -> PodEnd:
     is_over = bool(ended)
     if not is_over and not (has_failed and status.get("reason")):
         ended = (container.get("lastState") or {}).get("terminated")
-    return PodEnd(raw, container_end(name, name == trainer, ended) if ended else None, is_over)
+    if not ended:
+        return PodEnd(raw, None, is_over)
+    is_foreign = name != trainer and name not in names.inits
+    return PodEnd(raw, container_end(name, name == trainer, ended), is_over, is_foreign)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAINER, Role
+from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, Role
 from api.objects import Raw, is_deleting, labels_of, moment_of, name_of, uid_of
-from api.trainer import container_statuses, has_started
+from api.trainer import Containers, container_statuses, has_started
 from reconcile.model.end import ContainerEnd, PodEnd, container_end, read_end
 from reconcile.model.waits import Wait, read_waits
 
@@ -64,15 +64,16 @@ class PodView:
         return _restarts_in_place(self.raw)
 
 
-def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
+def view_pod(raw: Raw, containers: dict[Role, Containers]) -> PodView:
     """The view of one pod. Unreadable labels give the role None, the index -1 and the attempt 0."""
     labels = labels_of(raw)
     role = _ROLES.get(labels.get(LABEL_ROLE, ""))
-    trainer = trainer_names.get(role, TRAINER_CONTAINER) if role else TRAINER_CONTAINER
+    names = containers.get(role, Containers()) if role else Containers()
+    trainer = names.trainer
     status: Raw = raw.get("status") or {}
     statuses = tuple(container_statuses(raw))
     container: Raw = next((each for each in statuses if each.get("name") == trainer), {})
-    ending = read_end(raw, container, trainer)
+    ending = read_end(raw, container, names)
     return PodView(
         raw=raw,
         name=name_of(raw),

@@ -11,7 +11,7 @@ from api.constants import PORT, CleanPodPolicy, Condition, Intranet, Phase, Role
 from api.job import PaddleJob, config_map_name, parse_job, pod_name
 from api.objects import Raw, changed, is_deleting, name_of
 from api.status import RoleStatus
-from api.trainer import PORT_VARIABLE, trainer_name, trainer_of
+from api.trainer import PORT_VARIABLE, container_names, trainer_of
 from reconcile.model.hold import Hold
 from reconcile.model.indexes import parse_indexes
 from reconcile.model.pause import pause_after
@@ -76,7 +76,7 @@ class View:
 
         The cache orders them by their latest events, and no message must depend on that.
         """
-        names = {role: trainer_name(spec.pod_spec) for role, spec in self.job.spec.roles.items()}
+        names = {role: container_names(spec.pod_spec) for role, spec in self.job.spec.roles.items()}
         return tuple(view_pod(raw, names) for raw in sorted(self.observed.pods, key=name_of))
 
     @cached_property

@@ -24,7 +24,7 @@ from tests.memory.builders import (
 from tests.memory.world import World
 
 PAGE = Path(__file__).parents[3] / "docs" / "fault-tolerance.md"
-JOB = a_job().with_workers(2).build()
+JOB = a_job().with_workers(2, a_template(initContainers=[{"name": "fetch"}])).build()
 CODE, LIMIT, ASKED = Reason.POD_FAILED, Reason.POD_FAILED, Reason.TRAINER_ASKED_RESTART
 NODE, LOST, CLUSTER = Reason.POD_EVICTED, Reason.NODE_LOST, Reason.POD_EVICTED
 TARGET = "DisruptionTarget"
@@ -88,10 +88,10 @@ def bare() -> PodBuilder:
     return a_pod(JOB).bound()
 
 
-def init(code: int) -> PodBuilder:
-    fetch = {"terminated": {"exitCode": code, "reason": "Error", "message": "panic"}}
+def init(code: int, name: str = "fetch") -> PodBuilder:
+    end = {"terminated": {"exitCode": code, "reason": "Error", "message": "panic"}}
     waits = a_pod(JOB).bound().waiting("PodInitializing").with_status(phase="Failed")
-    return waits.with_init_container("fetch", fetch)
+    return waits.with_init_container(name, end)
 
 
 REJECTED = ("NodeAffinity", "OutOfnvidia.com/gpu", "TopologyAffinityError", "Nobody'sWord")
@@ -118,7 +118,7 @@ ROWS: dict[str, tuple[Ends, Author, Reason | None]] = {
         Author.PROGRAM,
         ASKED,
     ),
-    "an init container fails, with any code": (
+    "an init container of the template fails, with any code": (
         (init(1), init(101), init(102), init(241)),
         Author.PROGRAM,
         CODE,
@@ -191,6 +191,11 @@ ROWS: dict[str, tuple[Ends, Author, Reason | None]] = {
             failed("Evicted", EXCEEDED[0]).with_condition(TARGET, reason="TerminationByKubelet"),
             failed("Evicted"),
         ),
+        Author.CLUSTER,
+        CLUSTER,
+    ),
+    "an init container fails that admission has added, such as a service mesh's": (
+        (init(126, "istio-validation"), init(137, "proxy")),
         Author.CLUSTER,
         CLUSTER,
     ),
@@ -334,7 +339,7 @@ SENTENCES = {
         .with_status(phase="Failed")
         .with_init_container("proxy", {"terminated": {"exitCode": 137, "reason": "Error"}})
         .with_init_container("fetch", {"terminated": {"exitCode": 7}}),
-        "exited with code 7",
+        "did not start: fetch exited with code 7",
     ),
     "lost": (ended(255, reason="Unknown"), "failed with Unknown"),
     "not-started": (

@@ -2,7 +2,9 @@
 
 import pytest
 
+from api.constants import Role
 from api.objects import Raw
+from api.trainer import Containers
 from reconcile.failure.policy import PolicyAction, match_policy
 from reconcile.model.pods import view_pod
 from tests.memory.builders import a_job, a_pod
@@ -23,6 +25,7 @@ def on_condition(action: str, type_: str, status: str | None = None) -> Raw:
     return {"action": action, "onPodConditions": [pattern]}
 
 
+NAMES = {Role.WORKER: Containers(inits=frozenset({"i"}))}
 NINE = {"terminated": {"exitCode": 9}}
 EVICTED = a_pod(JOB).ended(143).with_condition("DisruptionTarget")
 
@@ -92,4 +95,4 @@ RULES = {
 @pytest.mark.parametrize(("rules", "pod", "action"), RULES.values(), ids=RULES)
 def test_first_matching_rule_decides(rules, pod, action):
     wanted = PolicyAction(action) if action else None
-    assert match_policy({"rules": rules}, view_pod(pod.build(), {})) == wanted
+    assert match_policy({"rules": rules}, view_pod(pod.build(), NAMES)) == wanted

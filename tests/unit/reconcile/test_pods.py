@@ -3,6 +3,7 @@
 import pytest
 
 from api.constants import Role
+from api.trainer import Containers
 from reconcile.model.pods import PodState, PodView, view_pod
 from tests.memory.builders import PodBuilder, a_job, a_pod
 
@@ -13,7 +14,7 @@ FAILED = {"terminated": {"exitCode": 1}}
 
 def view(pod: PodBuilder) -> PodView:
     """The view of a pod whose trainer is named paddle."""
-    return view_pod(pod.build(), {Role.WORKER: "paddle"})
+    return view_pod(pod.build(), {Role.WORKER: Containers("paddle")})
 
 
 STATES = {
