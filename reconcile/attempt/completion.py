@@ -11,7 +11,8 @@ from api.constants import Reason, Role
 from api.job import pod_name
 from api.training import MAX_STEP
 from reconcile.failure.incident import Incident
-from reconcile.model.hold import count
+from reconcile.model.end import OUT_OF_MEMORY
+from reconcile.model.hold import and_more, count
 from reconcile.model.move import Move, complete_job
 from reconcile.model.plan import Wait
 from reconcile.model.pods import PodState, PodView
@@ -73,7 +74,8 @@ def _complete(view: View, number: int) -> Move:
     done = step + 1 if step and unit == "epoch" else step
     is_early = bool(done and total and 2 * done < total)
     reason = Reason.ENDED_EARLY if is_early else Reason.WORKERS_SUCCEEDED
-    return complete_job(view, f"{count(number, 'worker')} ended well{where}{_left(view)}", reason)
+    message = f"{count(number, 'worker')} ended well{where}{_left(view)}{_killed(view)}"
+    return complete_job(view, message, reason)
 
 
 def _last_step(view: View) -> tuple[int | None, int | None, str]:
@@ -99,6 +101,15 @@ def _left(view: View) -> str:
     left = names[0] if first == 1 else count(first, "worker")
     others = names[-1] if len(names) - first == 1 else "the others"
     return f"; {left} ended {max(gaps):.0f}s before {others}"
+
+
+def _killed(view: View) -> str:
+    """Which workers ended well although a process of theirs was killed for lack of memory."""
+    ended = [pod for pod in _succeeded(view) if pod.end and pod.end.reason == OUT_OF_MEMORY]
+    if not ended:
+        return ""
+    names = f"{ended[0].name}{and_more(len(ended) - 1)}"
+    return f"; but a process of {names} was killed for lack of memory ({OUT_OF_MEMORY})"
 
 
 def find_untrained(view: View) -> Incident | None:

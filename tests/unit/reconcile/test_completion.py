@@ -31,3 +31,23 @@ def test_elastic_workers_that_a_virtual_node_reports_as_succeeded_have_trained()
     job = a_job().with_elastic_workers(2, 2, 3)
     ended = [a_pod(job.build(), index=i).bound().with_status(phase="Succeeded") for i in range(2)]
     assert find_completion(view_of(job, *ended)) is not None
+
+
+@pytest.mark.parametrize(
+    ("reasons", "said"),
+    [
+        (("Completed", "Completed"), ""),
+        (("Completed", "OOMKilled"), "train-worker-1"),
+        (("OOMKilled", "OOMKilled"), "train-worker-0 (and 1 more)"),
+    ],
+)
+def test_a_worker_that_ended_well_after_a_process_of_it_was_killed_is_named(reasons, said):
+    """A shell exits with 0 after its last command, whatever became of the training before."""
+    job = a_job().with_workers(2).build()
+    ended = (a_pod(job, index=i).ended(0, reason=reason) for i, reason in enumerate(reasons))
+    move = find_completion(view_of(job, *ended))
+    assert move is not None
+    condition = move.status.condition("Completed")
+    assert condition is not None
+    of_memory = f"; but a process of {said} was killed for lack of memory (OOMKilled)" * bool(said)
+    assert condition.message == f"2 workers ended well{of_memory}"
