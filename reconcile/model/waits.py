@@ -30,8 +30,12 @@ _HOPELESS = re.compile(
     "|memory limit too low|mount a directory onto a file"
 )
 """A wrong key, user, command or folder, or too little memory."""
-_OF_THE_NODE = re.compile(r'hook|exec: "[^"]*(?:runc|crun|containerd|nvidia)')
-"""A hook of the runtime is a command, too, but the node's; so is the runtime itself."""
+_OF_THE_NODE = re.compile(
+    r"(?i:running|executing) (?:\w+ )?hook"
+    r'|exec: \\?"(?:[^"]*/s?bin/)?(?:runc|crun|containerd|nvidia)[\w-]*\\?"'
+)
+"""A hook of the runtime is a command, too, but the node's; so are the runtime itself, and the tools
+of a driver. A script of the image is not, whatever its folder is called."""
 
 
 def is_hopeless(text: str) -> bool:

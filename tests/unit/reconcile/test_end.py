@@ -51,12 +51,18 @@ TEMPLATES_FAULT = (
     "container init was OOM-killed (memory limit too low?)",
     'starting container process caused "exec: \\"pythonn\\": executable file not found in $PATH"',
     'starting root container: error finding executable "pythonn" in PATH [/usr/bin]',
+    f'{RUNC}exec: "/opt/nvidia/nvidia_entrypoint.sh": stat /opt/nvidia/nvidia_entrypoint.sh: no',
+    f'{RUNC}exec: "./webhook.sh": permission denied: unknown',
 )
 NODES_FAULT = (
     "",
     "failed to create containerd task: context deadline exceeded",
     f"{RUNC}error during container init: error running hook #0: nvidia-container-cli: driver error",
     "fork/exec /usr/bin/runc: resource temporarily unavailable",
+    f'{RUNC}exec: "nvidia-smi": executable file not found in $PATH: unknown',
+    f'{RUNC}exec: "/usr/local/bin/nvidia-container-runtime": stat: no such file or directory',
+    f'{RUNC}Running hook #0:: error running hook: exec: "oci-umount": not found',
+    f'{RUNC}error running createRuntime hook #0: exec: "oci-umount": not found',
     f"{RUNC}unable to apply cgroup configuration: no space left on device",
     'get apparmor_parser version: exec: "apparmor_parser": executable file not found in $PATH',
 )
