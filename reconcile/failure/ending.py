@@ -1,8 +1,9 @@
 """Says how a pod has ended: a sentence for conditions and Events, and a record's message."""
 
+from api.objects import condition_of
 from api.signals import SIGKILL, is_of_child, signal_name
 from api.status import Failure
-from reconcile.model.end import OUT_OF_MEMORY, ContainerEnd
+from reconcile.model.end import DISRUPTION_TARGET, OUT_OF_MEMORY, Author, ContainerEnd
 from reconcile.model.pods import PodView
 from reconcile.model.view import View
 from reconcile.words.cause import NOTHING_KEPT
@@ -27,8 +28,20 @@ def describe_end(view: View, pod: PodView, others: int = 0) -> str:
         said = pod.ending.words or message or "its node does not say why"
         return f"{pod.name}{where} failed{followed}: {said}"
     cause = _cause(view, pod, pod.end)
-    said = f": {cause}" if cause else ""
+    said = describe_disruption(pod) or (f": {cause}" if cause else "")
     return f"{pod.name}{where} {_how(view, pod, pod.end)}{followed}{said}"
+
+
+def describe_disruption(pod: PodView) -> str:
+    """Who ends a pod, and why, if its condition says so: `: PreemptionByScheduler: preempting ...`.
+
+    Empty if the pod has no such condition, or had ended before.
+    """
+    told = condition_of(pod.raw, DISRUPTION_TARGET)
+    if told is None or pod.ending.author is not Author.CLUSTER:
+        return ""
+    words = (str(told.get(key) or "").rstrip(". ") for key in ("reason", "message"))
+    return "".join(f": {each}" for each in words if each)
 
 
 def describe_record(record: Failure) -> str:
@@ -73,7 +86,8 @@ def _how_it_ended(view: View, pod: PodView, end: ContainerEnd) -> str:
     if end.signal is None:
         return f"{_EXITED}{end.exit_code}"
     often = f" ({', '.join(filter(None, ('often out of memory', limit)))})"
-    by = f"was ended by {signal_name(end.signal)}{often * (end.signal == SIGKILL)}"
+    is_unexplained = end.signal == SIGKILL and pod.ending.author is Author.PROGRAM
+    by = f"was ended by {signal_name(end.signal)}{often * is_unexplained}"
     of_child = f"{_EXITED}{end.exit_code}: one of its processes "
     return f"{of_child if is_of_child(end.exit_code) else ''}{by}"
 

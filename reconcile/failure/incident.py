@@ -10,7 +10,12 @@ from api.constants import EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH, Reason
 from api.objects import condition_since, format_time, moment_of
 from api.status import Failure, JobStatus
 from reconcile.failure.blame import find_culprit, seconds_to_blame, tells_of_lost_peer
-from reconcile.failure.ending import describe_end, describe_record, record_words
+from reconcile.failure.ending import (
+    describe_disruption,
+    describe_end,
+    describe_record,
+    record_words,
+)
 from reconcile.failure.policy import PolicyAction, match_policy
 from reconcile.model.end import DISRUPTION_TARGET, OUT_OF_MEMORY, Author
 from reconcile.model.pods import PodState, PodView
@@ -72,7 +77,8 @@ def _peer_loss(view: View) -> Incident | None:
     pod = next(ending, None)
     if pod is None or not all(map(tells_of_lost_peer, failed_pods(view))):
         return None
-    message = f"{pod.name} on {pod.node} is being evicted, and its peers have lost it"
+    why = describe_disruption(pod)
+    message = f"{pod.name} on {pod.node} is being evicted, and its peers have lost it{why}"
     return Incident(_disruption(pod), message, False, pod=pod)
 
 
@@ -247,7 +253,7 @@ def _vanishing(view: View, pod: PodView) -> Incident:
     if pod.ending.author is Author.PROGRAM:
         return describe(view, judge_pod(view, pod))  # it failed before
     where = f" on {pod.node}" if pod.node else ""
-    message = f"{pod.name}{where} is being deleted"
+    message = f"{pod.name}{where} is being deleted{describe_disruption(pod)}"
     action = match_policy(view.job.spec.pod_failure_policy, pod)
     if action is PolicyAction.FAIL_JOB:
         return Incident(Reason.POD_FAILURE_POLICY, message, False, is_fatal=True, pod=pod)

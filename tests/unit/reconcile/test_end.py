@@ -364,6 +364,22 @@ def test_an_end_is_told_in_the_words_of_who_ended_it(name):
     assert build_failure(view, incident).message.splitlines()[0] in (incident.message, text)
 
 
+PREEMPTED = {"reason": "PreemptionByScheduler", "message": "preempting to accommodate a pod."}
+TOLD = {
+    "running": (a_pod(JOB).running().deleting(30), "is being deleted"),
+    "ended": (ended(143), "was ended by SIGTERM"),
+    "killed-after-its-grace": (ended(137, message="KeyError: 1"), "was ended by SIGKILL"),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_who_ends_a_pod_is_told_in_the_words_of_its_condition(name):
+    pod, how = TOLD[name]
+    incident = incident_of(seen(pod.with_condition(TARGET, seconds=5, **PREEMPTED)))
+    who = "PreemptionByScheduler: preempting to accommodate a pod"
+    assert incident.message == f"train-worker-0 on node-1 {how}: {who}"
+
+
 @pytest.mark.parametrize("code", [1, 137, 143])
 def test_an_eviction_is_recorded_as_one_although_a_process_ran_out_of_memory_before(code):
     view = seen(ended(code, reason="OOMKilled").with_condition(TARGET, seconds=5))
