@@ -3,7 +3,7 @@
 from api.objects import condition_of
 from api.signals import SIGKILL, is_of_child, signal_name
 from api.status import Failure
-from reconcile.model.end import DISRUPTION_TARGET, OUT_OF_MEMORY, Author, ContainerEnd
+from reconcile.model.end import DISRUPTION_TARGET, OUT_OF_MEMORY, ContainerEnd
 from reconcile.model.pods import PodView
 from reconcile.model.view import View
 from reconcile.words.cause import NOTHING_KEPT
@@ -38,7 +38,7 @@ def describe_disruption(pod: PodView) -> str:
     Empty if the pod has no such condition, or had ended before.
     """
     told = condition_of(pod.raw, DISRUPTION_TARGET)
-    if told is None or pod.ending.author is not Author.CLUSTER:
+    if told is None or not pod.ending.is_of_others:
         return ""
     words = (str(told.get(key) or "").rstrip(". ") for key in ("reason", "message"))
     return "".join(f": {each}" for each in words if each)
@@ -74,7 +74,9 @@ def record_words(view: View, pod: PodView) -> tuple[str, str]:
 
 def _how(view: View, pod: PodView, end: ContainerEnd) -> str:
     how = _how_it_ended(view, pod, end)
-    return how if end.is_trainer else f"did not start: {end.container} {how}"
+    if end.is_trainer:
+        return how
+    return f"{'runs, but' if pod.has_started else 'did not start:'} {end.container} {how}"
 
 
 def _how_it_ended(view: View, pod: PodView, end: ContainerEnd) -> str:
@@ -86,7 +88,7 @@ def _how_it_ended(view: View, pod: PodView, end: ContainerEnd) -> str:
     if end.signal is None:
         return f"{_EXITED}{end.exit_code}"
     often = f" ({', '.join(filter(None, ('often out of memory', limit)))})"
-    is_unexplained = end.signal == SIGKILL and pod.ending.author is Author.PROGRAM
+    is_unexplained = end.signal == SIGKILL and not pod.ending.is_of_others
     by = f"was ended by {signal_name(end.signal)}{often * is_unexplained}"
     of_child = f"{_EXITED}{end.exit_code}: one of its processes "
     return f"{of_child if is_of_child(end.exit_code) else ''}{by}"

@@ -196,8 +196,8 @@ def build_failure(view: View, incident: Incident) -> Failure:
     pod = incident.pod
     end = pod.end if pod else None
     name = pod.name if pod else incident.name
-    is_programs = pod is not None and pod.ending.author is Author.PROGRAM
-    is_out_of_memory = is_programs and end is not None and end.reason == OUT_OF_MEMORY
+    is_out_of_memory = end is not None and end.reason == OUT_OF_MEMORY
+    is_out_of_memory &= pod is not None and not pod.ending.is_of_others
     message, ending = _record_words(view, incident)
     role, index = view.wanted.get(name, ("", 0))
     return Failure(

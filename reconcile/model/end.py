@@ -115,6 +115,11 @@ class PodEnd:
         return Author.NODE  # if no container has ended, the kubelet rejected the pod
 
     @property
+    def is_of_others(self) -> bool:
+        """Whether the cluster or a user ended the pod, or is ending it."""
+        return self.author in (Author.CLUSTER, Author.USER)
+
+    @property
     def words(self) -> str:
         """Why the kubelet ended the pod, in its words, and what to raise; else empty."""
         status: Raw = self.raw.get("status") or {}

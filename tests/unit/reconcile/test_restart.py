@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from api.constants import ANNOTATION_KEEP_LOGS, ANNOTATION_RESTARTED_AT, LABEL_ATTEMPT
+from api.objects import Raw
 from api.status import MAX_AVOID_NODES
 from reconcile.attempt.in_place import find_exhausted_in_place
 from reconcile.attempt.restart import answer_incident, restart_delay
@@ -281,6 +282,47 @@ def test_the_node_s_restart_in_place_does_not_count(last, ends):
     pod = a_pod(job).running().restarted(1).build()
     pod["status"]["containerStatuses"][0]["lastState"] = {"terminated": last}
     assert (find_exhausted_in_place(view_of(job, pod)) is not None) == ends
+
+
+SIDECAR: Raw = {"state": {"running": {}}, "restartCount": 9}
+RESTARTED: dict[str, tuple[Raw, dict[str, Raw], str, str]] = {
+    "trainer": (
+        {"exitCode": 1, "reason": "Error", "message": "KeyError: 'x'"},
+        {},
+        "exited with code 1: KeyError: 'x'",
+        "PodFailed",
+    ),
+    "out-of-memory": (
+        {"exitCode": 137, "reason": "OOMKilled"},
+        {},
+        "ran out of memory (OOMKilled)",
+        "OOMKilled",
+    ),
+    "sidecar": (
+        {"exitCode": 1, "reason": "Error"},
+        {"logs": {**SIDECAR, "lastState": {"terminated": {"exitCode": 3, "reason": "Error"}}}},
+        "runs, but logs exited with code 3",
+        "PodFailed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RESTARTED)
+def test_too_many_restarts_in_place_are_told_and_recorded_with_the_last_end(name):
+    last, others, said, reason = RESTARTED[name]
+    job = a_job().with_workers(1).with_spec(backoffLimit=1).build()
+    pod = a_pod(job).running().restarted(2)
+    for other, status in others.items():
+        pod.with_container(other, **status)
+    raw = pod.build()
+    raw["status"]["containerStatuses"][-1]["lastState"] = {"terminated": last}
+    move = find_exhausted_in_place(view_of(job, raw))
+    assert move is not None
+    condition = move.status.condition("Failed")
+    assert condition is not None
+    assert condition.message.endswith(f"; train-worker-0 on node-1 {said}")
+    (record,) = move.status.failures
+    assert (record.pod, record.reason) == ("train-worker-0", reason)
 
 
 def test_in_place_restart_is_no_incident(world):
