@@ -98,11 +98,16 @@ def _warned(facts: Facts) -> list[Event]:
     """The Warnings about the job and its pods, the oldest first.
 
     Warnings about a missing ConfigMap of the job are left out, because pods normally wait for it.
+    Of a pod without a node, all Events count: only schedulers and autoscalers write about it, and
+    some say in a Normal one that no node will come.
     """
-    uids = {facts.job.uid, *map(uid_of, facts.picture.pods)}
+    pods = facts.picture.pods
+    uids = {facts.job.uid, *map(uid_of, pods)}
+    unplaced = {uid_of(pod) for pod in pods if not (pod.get("spec") or {}).get("nodeName")}
     awaited = re.compile(rf'configmap "{re.escape(facts.job.name)}(-attempt-\d+)?" not found')
-    warnings = (each for each in facts.events if each.type == "Warning" and each.uid in uids)
-    return [each for each in warnings if not awaited.search(each.message)]
+    events = (each for each in facts.events if each.uid in uids)
+    telling = (each for each in events if each.type == "Warning" or each.uid in unplaced)
+    return [each for each in telling if not awaited.search(each.message)]
 
 
 def _warnings(facts: Facts, warned: list[Event]) -> Iterator[Remark]:

@@ -157,6 +157,23 @@ def test_volume_or_device_that_cannot_be_prepared_is_not_waited_for(warning, mea
     assert finding.meaning == meaning
 
 
+@pytest.mark.parametrize(("node", "is_shown"), [("", True), ("node-1", False)])
+def test_what_an_autoscaler_says_of_a_pod_without_a_node_is_shown(node, is_shown):
+    job = a_job().with_workers(1).with_status(phase="Pending")
+    job.with_condition("Pending", True, reason=Reason.UNSCHEDULABLE)
+    pod = a_pod(job.build()).bound(node).build()
+    event = {
+        "type": "Normal",
+        "reason": "NotTriggerScaleUp",
+        "message": "pod didn't trigger scale-up: 3 max node group size reached",
+        "involvedObject": pod["metadata"] | {"kind": "Pod"},
+        "metadata": {"creationTimestamp": stamp()},
+    }
+    story = explained(Cluster(events=[event]), JobPicture(job.build(), (pod,)))
+    said = f"train-worker-0: NotTriggerScaleUp: {event['message']}"
+    assert [*story.warnings] == [said] * is_shown
+
+
 @pytest.mark.parametrize(("asked", "fits"), [(4, True), ("4", True), (8, False), ("8", False)])
 def test_what_no_node_has_is_said_to_never_fit(asked, fits):
     template = a_template()
