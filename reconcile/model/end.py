@@ -37,6 +37,8 @@ OWN_LIMITS = (
 """A pod's status.reason, and words of its message, if it exceeded its own limit; what to raise."""
 _UNSTARTED = re.compile("Start|Create|Run")
 """Reasons of a container that its runtime could not start: StartError, ContainerCannotRun."""
+TOLD_TO_END = CONTAINER_BASE + SIGTERM
+"""The exit code of a container that SIGTERM ended."""
 OUT_OF_MEMORY = "OOMKilled"
 """The reason if the kernel has ever killed a process of the container for lack of memory."""
 
@@ -149,13 +151,16 @@ class PodEnd:
 
         Not if others began to end it before, or in the same second: a trainer that then exits with
         0 perhaps only saved a checkpoint. And not if its node lost it, or did not start it, or if
-        it is none of the template's.
+        it is none of the template's. A SIGTERM is theirs in any case: the node's clock can be late.
         """
         is_nodes = self.container is not None and self.container.is_nodes
         if self._is_begun_anew or is_nodes or self.is_foreign:
             return False
         finished = self.container.finished_at if self.container else None
-        return all(finished and since and finished < since for since in self._interruptions())
+        interruptions = list(self._interruptions())
+        if interruptions and self.container and self.container.exit_code == TOLD_TO_END:
+            return False
+        return all(finished and since and finished < since for since in interruptions)
 
     @property
     def _is_begun_anew(self) -> bool:
@@ -188,13 +193,12 @@ def container_end(name: str, is_trainer: bool, terminated: Raw) -> ContainerEnd:
     doing of whoever sent the signal.
     """
     code, reason = terminated.get("exitCode") or 0, terminated.get("reason") or ""
-    is_told_to_end = code == CONTAINER_BASE + SIGTERM
     return ContainerEnd(
         container=name,
         is_trainer=is_trainer,
         exit_code=code,
         signal=terminated.get("signal") or signal_of(code),
-        reason="" if is_told_to_end and reason == OUT_OF_MEMORY else reason,
+        reason="" if code == TOLD_TO_END and reason == OUT_OF_MEMORY else reason,
         message=terminated.get("message") or "",
         started_at=moment_of(terminated.get("startedAt")),
         finished_at=moment_of(terminated.get("finishedAt")),

@@ -208,6 +208,7 @@ ROWS: dict[str, tuple[Ends, Author, Reason | None]] = {
     "`DisruptionTarget`: eviction, preemption, a drain": (
         (
             disrupted("EvictionByEvictionAPI"),
+            disrupted("EvictionByEvictionAPI", 143, 70),
             disrupted("PreemptionByScheduler", 1),
             disrupted("TerminationByKubelet", 101),
             a_pod(JOB).running().with_condition(TARGET).deleting(30),
@@ -252,6 +253,7 @@ ROWS: dict[str, tuple[Ends, Author, Reason | None]] = {
     "a pod is deleted by hand, or exits with 0 since": (
         (
             ended(143).deleting(5),
+            ended(143).deleting(70),
             ended(1).deleting(5),
             ended(0).deleting(9),
             a_pod(JOB).running().deleting(),
