@@ -17,6 +17,9 @@ MAX_LINE_CHARACTERS = 500
 """The expressions below search only this much of a line: a long one would keep us busy."""
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):")
 _FRAME = re.compile(r'\s+File "([^"]*)", line \d+')
+_PREFIXED_FRAME = re.compile(r'(\S.{0,60}?[ \t]?)  File "[^"]*", line \d+, in ')
+"""A frame in a log that puts something before each line, such as a rank, a process or a time."""
+_DIGITS = re.compile(r"\d+")
 _RAISED = re.compile(
     r"[A-Za-z_][\w.<>]*:(?: |$)"
     r"|[\w.<>]*(?:Error|Exception|Interrupt|Exit|Iteration)$|\w+(?:\.[\w<>]+)+$"
@@ -132,13 +135,28 @@ def read_message(message: str) -> LastWords:
     if stopped is not None:
         cause = f"PaddlePaddle's launcher was stopped by {signal_name(stopped)}"
         return LastWords(cause, is_error=True, lines=lines)
-    found = _find(lines)
+    found = _find(_prefixed(lines)) or _find(lines)
     if found is not None:
         return LastWords(found.text, True, found.is_consequence, lines)
     said = complaint(every)
     if said or lines:
         return LastWords(said or lines[-1], bool(said), lines=lines)
     return LastWords(NOTHING_KEPT if every else "")  # every line was the launcher's
+
+
+def _prefixed(lines: Sequence[str]) -> list[str]:
+    """The lines that have the prefix of a traceback's frames, without it; none without a traceback.
+
+    A launcher puts the prefix before the lines of its processes. Its own lines have none, and if it
+    raises an error, that is because a process has ended.
+    """
+    frame = next(filter(None, map(_PREFIXED_FRAME.match, lines)), None)
+    if frame is None:
+        return []
+    prefix = re.compile(r"\d+".join(map(re.escape, _DIGITS.split(frame[1]))))
+    found = [line[match.end() :] for line in lines if (match := prefix.match(line))]
+    found = [line for line in found if line]
+    return found if any(_exceptions(found)) else []
 
 
 def _find(lines: Sequence[str]) -> _Candidate | None:

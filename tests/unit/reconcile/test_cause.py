@@ -247,6 +247,32 @@ def test_log_that_the_launcher_repeats_is_kept_once_and_without_its_lines(order)
     assert list(lines) == log.splitlines()
 
 
+PREFIXES = {
+    "rank": ("[rank0]: ", "[rank13]: "),
+    "process": ("(Worker pid=7, ip=10.0.0.3) ", "(Worker pid=8, ip=10.0.0.4) "),
+    "stream": ("[1,1]<stderr>:", "[1,0]<stderr>:"),
+    "time": ("2026-11-23T08:14:15Z ", "2026-11-23T08:14:16Z "),
+}
+OF_A_LAUNCHER = raised("launcher.errors.ChildFailedError: train.py FAILED")
+
+
+@pytest.mark.parametrize("name", PREFIXES)
+@pytest.mark.parametrize("is_cut", [False, True])
+@pytest.mark.parametrize("after", ["", OF_A_LAUNCHER, "noticed that a process failed\n"])
+def test_an_exception_is_found_among_lines_that_all_begin_with_a_prefix(name, is_cut, after):
+    first, second = PREFIXES[name]
+    lines = ["step 3", *raised(BAD_BATCH).splitlines()[is_cut:], ""]
+    log = "".join(f"{first}{line}\n" for line in lines)
+    log += "".join(f"{second}{line}\n" for line in raised(BAD_KEY).splitlines()) + after
+    assert read_message(log).cause == BAD_KEY
+    assert read_message(log.partition(second)[0] + after).cause == BAD_BATCH
+
+
+def test_a_prefix_of_one_line_hides_no_exception():
+    log = f'warning:  File "/work/a.py", line 3, in f\n{raised(BAD_BATCH)}'
+    assert read_message(log).cause == BAD_BATCH
+
+
 FORMATS = (
     r"[\2] [    \1] controller.py:109 - \3",
     r"\1 \2 controller.py:109] \3",
