@@ -6,7 +6,7 @@ from api.catalogue import causes
 from api.catalogue.kueue import KUEUE
 from api.catalogue.meaning import Meaning
 from api.constants import Reason
-from api.objects import condition_named
+from api.objects import Raw, condition_named, condition_of, condition_since, moment_of, uid_of
 from api.signals import SIGBUS, SIGKILL
 from api.status import Failure
 from pdj.facts.facts import FAILED, Event, Facts
@@ -23,13 +23,6 @@ _BUS_ERROR = re.compile("bus error", re.IGNORECASE)
 _OVER_LIMIT = re.compile(r"Evicted: (?!The node).*exceed\w* .*\blimit\b|DeadlineExceeded: Pod was")
 """A pod's reason and message, in the kubelet's words, if it exceeded a limit of its own."""
 _OF_KUEUE = (Reason.QUEUED, Reason.EVICTED)
-_SET_UP = frozenset(
-    {
-        *("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox"),
-        *("FailedPrepareDynamicResources", "NetworkNotReady"),
-    }
-)
-"""Reasons of the Events of a kubelet that cannot start a pod's first container."""
 
 
 def narrow(facts: Facts, reason: str, warned: list[Event]) -> Meaning | None:
@@ -37,7 +30,7 @@ def narrow(facts: Facts, reason: str, warned: list[Event]) -> Meaning | None:
     training, failure = facts.training, facts.failure
     if reason == Reason.ALL_PODS_RUNNING and training and training.is_suspicious:
         return causes.FORMING if training.progress.forming_since else causes.SILENT
-    if reason == Reason.WAITING_FOR_PODS and _SET_UP & {each.reason for each in warned}:
+    if reason == Reason.WAITING_FOR_PODS and _is_not_set_up(facts, warned):
         return causes.NOT_SET_UP
     if failure and facts.answer("etcd").is_missing and _is_of_etcd(reason, failure):
         return causes.NO_ETCD
@@ -45,6 +38,23 @@ def narrow(facts: Facts, reason: str, warned: list[Event]) -> Meaning | None:
         return _of_record(failure)
     is_remote = not reason and facts.job.is_sent_away
     return _of_kueue(facts, reason) if is_remote or reason in _OF_KUEUE else None
+
+
+def _is_not_set_up(facts: Facts, warned: list[Event]) -> bool:
+    """Whether there is a Warning about a pod that has a node, and not yet what a container needs.
+
+    A pod gets its address when its volumes, devices and network are ready; on the host's network it
+    has one before, and only a condition says so. What was written before it had the node is over.
+    """
+    pods = [each for each in facts.picture.pods if not _is_set_up(each)]
+    placed = {uid_of(pod): condition_since(pod, "PodScheduled") for pod in pods}
+    told = ((placed.get(e.uid), moment_of(e.time)) for e in warned if e.type == "Warning")
+    return any(since and when and when >= since for since, when in told)
+
+
+def _is_set_up(pod: Raw) -> bool:
+    has_address = bool((pod.get("status") or {}).get("podIP"))
+    return has_address and not condition_of(pod, "PodReadyToStartContainers", "False")
 
 
 def _is_of_etcd(reason: str, failure: Failure) -> bool:

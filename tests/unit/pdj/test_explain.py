@@ -135,25 +135,38 @@ def test_a_role_that_is_none_stays_out_of_the_command_for_more():
     assert "  more: kubectl pdj -n default logs train --attempt 1" in shown(job)
 
 
+@pytest.mark.parametrize("warning", ["FailedMount", "AWordThatWeHaveNotThoughtOf"])
 @pytest.mark.parametrize(
-    ("warning", "meaning"),
+    ("pod", "seconds", "meaning"),
     [
-        ("FailedMount", causes.NOT_SET_UP),
-        ("FailedPrepareDynamicResources", causes.NOT_SET_UP),
-        ("Unhealthy", REASONS[Reason.WAITING_FOR_PODS]),
+        (lambda pod: pod, 1, REASONS[Reason.WAITING_FOR_PODS]),
+        (lambda pod: pod.bound(seconds=1), 0, REASONS[Reason.WAITING_FOR_PODS]),
+        (lambda pod: pod.bound(seconds=1), 1, causes.NOT_SET_UP),
+        (lambda pod: pod.bound().with_address("10.0.0.1"), 1, REASONS[Reason.WAITING_FOR_PODS]),
+        (
+            lambda pod: (
+                pod.bound()
+                .with_address("10.0.0.1")
+                .with_condition("PodReadyToStartContainers", "False")
+            ),
+            1,
+            causes.NOT_SET_UP,
+        ),
     ],
+    ids=["no node", "before it had a node", "no address", "address", "of its host"],
 )
-def test_volume_or_device_that_cannot_be_prepared_is_not_waited_for(warning, meaning):
+def test_what_a_pod_needs_before_it_starts_is_not_waited_for(warning, pod, seconds, meaning):
     job = a_job().with_workers(1).with_status(phase="Starting")
     job.with_condition("Pending", True, reason=Reason.WAITING_FOR_PODS)
+    built = pod(a_pod(job.build())).build()
     event = {
         "type": "Warning",
         "reason": warning,
         "message": 'configmap "settings" not found',
-        "involvedObject": job.build()["metadata"],
-        "metadata": {"creationTimestamp": stamp()},
+        "involvedObject": built["metadata"] | {"kind": "Pod"},
+        "metadata": {"creationTimestamp": stamp(seconds)},
     }
-    (finding,) = story_of(job, Cluster(events=[event])).findings
+    (finding,) = explained(Cluster(events=[event]), JobPicture(job.build(), (built,))).findings
     assert finding.meaning == meaning
 
 
