@@ -2,6 +2,7 @@
 
 import argparse
 from decimal import Decimal, InvalidOperation
+from http import HTTPStatus
 
 from api.objects import Raw, name_of
 from kube.errors import Forbidden, NotFound, Throttled, Transient
@@ -34,9 +35,10 @@ def run(session: Session) -> int:
     try:
         pods, _ = session.client.list(path, {"labelSelector": of_job(name)})
     except (NotFound, Transient, Throttled) as error:
-        raise Problem(
-            "this cluster does not measure resource usage: it has no metrics.k8s.io"
-        ) from error
+        said = f"the resource usage of pods cannot be read: {error.message}"
+        if isinstance(error, NotFound) or error.code == HTTPStatus.NOT_FOUND:
+            said = "this cluster does not measure resource usage: it has no metrics.k8s.io"
+        raise Problem(said) from error
     except Forbidden as error:
         raise Problem(
             f"you are not allowed to see the resource usage of pods: {error.message}"
