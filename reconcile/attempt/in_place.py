@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from api.constants import Reason
-from api.trainer import container_statuses, terminated_of, trainer_name
+from api.trainer import container_statuses, trainer_name
 from reconcile.failure.ending import describe_end
 from reconcile.failure.incident import Incident, build_failure
 from reconcile.model.end import container_end
@@ -36,11 +36,21 @@ def find_exhausted_in_place(view: View) -> Move | None:
 
 
 def _with_worst_end(view: View, pod: PodView) -> PodView:
-    """The pod, with the last end of the container that was restarted most."""
-    worst = max(container_statuses(pod.raw), key=lambda each: int(each.get("restartCount") or 0))
-    ended = terminated_of(worst) or (worst.get("lastState") or {}).get("terminated")
-    if pod.role is None or not ended:
+    """The pod, with the last failure, or else end, of the container that was restarted most.
+
+    If several were restarted as often, the trainer counts.
+    """
+    if pod.role is None:
         return pod
+    trainer = trainer_name(view.job.spec.roles[pod.role].pod_spec)
+    worst = max(
+        container_statuses(pod.raw),
+        key=lambda each: (int(each.get("restartCount") or 0), each.get("name") == trainer),
+    )
+    states = (worst.get("state"), worst.get("lastState"))
+    ends = [each["terminated"] for each in states if each and each.get("terminated")]
+    if not ends:
+        return pod
+    ended = next((each for each in ends if each.get("exitCode")), ends[0])
     name = str(worst.get("name"))
-    is_trainer = name == trainer_name(view.job.spec.roles[pod.role].pod_spec)
-    return replace(pod, end=container_end(name, is_trainer, ended))
+    return replace(pod, end=container_end(name, name == trainer, ended))

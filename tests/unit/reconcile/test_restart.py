@@ -325,6 +325,28 @@ def test_too_many_restarts_in_place_are_told_and_recorded_with_the_last_end(name
     assert (record.pod, record.reason) == ("train-worker-0", reason)
 
 
+@pytest.mark.parametrize(
+    ("restarts", "said"),
+    [
+        pytest.param(2, "exited with code 1: KeyError: 'x'", id="as-often-as-the-trainer"),
+        pytest.param(3, "runs, but fetch exited with code 4", id="more-often"),
+    ],
+)
+def test_an_init_container_that_ended_well_at_last_is_told_by_its_failure(restarts, said):
+    job = a_job().with_workers(1).with_spec(backoffLimit=1).build()
+    done, failed = ({"terminated": {"exitCode": code, "reason": "Error"}} for code in (0, 4))
+    pod = a_pod(job).running().restarted(2)
+    pod.with_init_container("fetch", done, restartCount=restarts, lastState=failed)
+    raw = pod.build()
+    last = {"exitCode": 1, "reason": "Error", "message": "KeyError: 'x'"}
+    raw["status"]["containerStatuses"][0]["lastState"] = {"terminated": last}
+    move = find_exhausted_in_place(view_of(job, raw))
+    assert move is not None
+    condition = move.status.condition("Failed")
+    assert condition is not None
+    assert condition.message.endswith(f"; train-worker-0 on node-1 {said}")
+
+
 def test_in_place_restart_is_no_incident(world):
     template = {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "paddle"}]}}
     world.run(a_job().with_workers(2, template))
