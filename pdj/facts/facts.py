@@ -171,8 +171,8 @@ class Facts:
         name, _, domain = host.partition(".")
         namespace, _, rest = domain.partition(".")
         is_inside = rest in ("", "svc", "svc.cluster.local")
-        is_service = name and is_inside and not host.replace(".", "").isdecimal()
-        return (name, namespace or self.job.namespace) if is_service else None
+        is_name = name[:1].isalpha() and ":" not in host  # else it is an IPv4 or IPv6 address
+        return (name, namespace or self.job.namespace) if is_name and is_inside else None
 
 
 _NOTHING = Answer()

@@ -238,6 +238,8 @@ def an_elastic_job(reason: Reason) -> JobBuilder:
         ("", "default/paddle-elastic-etcd"),
         ("etcd://Etcd.infra.svc:2379", "infra/etcd"),
         ("etcd://10.1.2.3:2379", ""),
+        ("etcd://[2001:db8::2]:2379", ""),
+        ("etcd://fd00::2:2379", ""),
         ("etcd://etcd.example.com:2379", ""),
     ],
 )
