@@ -148,9 +148,11 @@ def _prefixed(lines: Sequence[str]) -> list[str]:
     """The lines that have the prefix of a traceback's frames, without it; none without a traceback.
 
     A launcher puts the prefix before the lines of its processes. Its own lines have none, and if it
-    raises an error, that is because a process has ended.
+    raises an error, that is because a process has ended. If the prefix names a level below error,
+    such as WARNING, the program went on.
     """
-    frame = next(filter(None, map(_PREFIXED_FRAME.match, lines)), None)
+    frames = filter(None, map(_PREFIXED_FRAME.match, lines))
+    frame = next((each for each in frames if not _NO_ERROR.search(each[1])), None)
     if frame is None:
         return []
     prefix = re.compile(r"\d+".join(map(re.escape, _DIGITS.split(frame[1]))))

@@ -32,6 +32,8 @@ _LAUNCHER = re.compile(
 _MESSAGE = re.compile(r"LAUNCH [A-Z]+ [-\d]+ [\d:,]+ +(.{4,})")
 """A launcher's line with its message. If a library gives Python's root logger a handler, that one
 writes each message once more, in its own format."""
+_EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception): ")
+"""The program's, even if it ends as one of those messages: `RuntimeError: Pod failed`."""
 _DUMP = "env {"
 _FIRST_ENTRY = re.compile(r"\s*'\w+': ['\"]")
 _NEXT_ENTRY = re.compile(r"['\"], '[A-Z]\w*': ['\"]")
@@ -85,7 +87,9 @@ def programs_lines(lines: list[str], is_cut: bool) -> list[str]:
             in_dump = line.startswith(_DUMP) and not line.endswith("}")
         elif in_dump:
             in_dump = not line.endswith("}")
-        elif not line.endswith(messages) and len(_NEXT_ENTRY.findall(line)) < MANY_ENTRIES:
+        elif line.endswith(messages) and not _EXCEPTION.match(line):
+            continue
+        elif len(_NEXT_ENTRY.findall(line)) < MANY_ENTRIES:
             kept.append(line)
     return _once(kept) if has_launcher else kept
 

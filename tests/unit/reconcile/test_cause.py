@@ -273,6 +273,12 @@ def test_a_prefix_of_one_line_hides_no_exception():
     assert read_message(log).cause == BAD_BATCH
 
 
+@pytest.mark.parametrize("level", ["WARNING", "INFO"])
+def test_an_exception_that_the_program_logged_and_survived_is_not_its_end(level):
+    logged = "".join(f"08:14:15 {level} {line}\n" for line in raised(BAD_BATCH).splitlines())
+    assert read_message(f"{logged}step 4\n{raised(BAD_KEY)}").cause == BAD_KEY
+
+
 FORMATS = (
     r"[\2] [    \1] controller.py:109 - \3",
     r"\1 \2 controller.py:109] \3",
@@ -289,6 +295,12 @@ def test_what_another_logger_repeats_of_the_launcher_is_the_launchers(order, for
     message = re.sub(r"LAUNCH (\w+) ([-\d]+ [\d:,]+) +(.*)\n", rf"\g<0>{form}\n", written)
     words = read_message(message)
     assert (list(words.lines), words.cause) == (log.splitlines(), log.splitlines()[-1])
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_an_exception_is_the_programs_also_if_it_ends_as_a_line_of_the_launcher(order):
+    error = "RuntimeError: Pod failed"
+    assert read_message(launched(raised(error), 1, order)).cause == error
 
 
 @pytest.mark.parametrize("left", [1, 12, 40])
