@@ -75,10 +75,12 @@ _NO_ERROR = re.compile(
 _CONSEQUENCE = re.compile(
     r"connection (?:was )?(?:reset|closed|aborted|refused|lost|timed out)|broken ?pipe|got eof"
     r"|\b(?:by|from) (?:remote )?peer|peer (?:has )?(?:closed|lost|failed|reset)|no route to host"
-    r"|socket (?:closed|timeout)|fail(?:ed)? to connect|remote process|nccl(?:remote|system)error"
+    r"|socket (?:closed|timeout)|fail(?:ed)? to connect|connect failed|not connected to"
+    r"|fleet (?:pull|push) .*failed|remote process|nccl(?:remote|system)error"
     r"|nccl.*(?:unhandled system error|timed? ?out|abort)|call to (?:recv|send|connect)"
     r"|gloo.*(?:pair\.cc|buffer\.cc|context\.cc|timed? ?out|timeout)"
     r"|(?:timed? ?out|timeout).*(?:gloo|nccl|store|barrier|collective|rank|peer|rendezvous)"
+    r"|exception on one of the rank|rendezvous(?:closed|connection|timeout)error"
     r"|tcp_store\.cc|tcp (?:receive|send) error|watchdog caught",
     re.IGNORECASE,
 )

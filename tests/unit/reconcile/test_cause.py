@@ -420,6 +420,15 @@ CONSEQUENCES = [
     raised("ValueError: (InvalidArgument) TCP receive error. Details: Success."),
     "E1123 08:19 brpc_ps_client.cc:195] Fail to connect 10.0.1.3:36000 [E111]Connection refused\n",
     "E1123 08:19 brpc_ps_client.cc:195] response is null: Got EOF of Socket{id=1}\n",
+    "E1123 08:19 brpc_ps_client.cc:250] cmd_id:2 failed, err:[E112]Not connected to 10.0.1.3:36000\n",
+    "E1123 08:19 fleet.cc:321] fleet pull sparse failed, status[-1]\n",
+    "E1123 08:19 grpc_client.cc:242] ep:[10.0.1.3:36000] grpc error:Connect Failed\n",
+    raised(
+        "horovod.common.exceptions.HorovodInternalError: caused by an exception on one of the ranks"
+    ),
+    raised("torch.distributed.elastic.rendezvous.api.RendezvousClosedError"),
+    raised("RendezvousConnectionError: The connection to the C10d store has failed."),
+    raised("torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError"),
     raised("ConnectionResetError: [Errno 104] Connection reset by peer")
     + "\nThe above exception was the direct cause of the following exception:\n\n"
     + raised("RuntimeError: a step of the training has failed"),
@@ -427,6 +436,7 @@ CONSEQUENCES = [
 CAUSES = [
     raised(BAD_BATCH),
     raised("OSError: [Errno 98] Address already in use"),
+    raised("OSError: [Errno 107] Transport endpoint is not connected: '/data/train'"),
     raised("ConnectionResetError: tried again") + "epoch 2\n" + raised(BAD_BATCH),
     "Killed\n",
     "epoch 1\n",
