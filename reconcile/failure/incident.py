@@ -11,6 +11,7 @@ from api.objects import condition_since, format_time, moment_of
 from api.status import Failure, JobStatus
 from reconcile.failure.blame import find_culprit, seconds_to_blame, tells_of_lost_peer
 from reconcile.failure.ending import (
+    MAX_RECORD_CHARACTERS,
     describe_disruption,
     describe_end,
     describe_record,
@@ -209,7 +210,7 @@ def build_failure(view: View, incident: Incident) -> Failure:
         exit_code=end.exit_code if end else None,
         signal=end.signal if end else None,
         reason=OUT_OF_MEMORY if is_out_of_memory else str(incident.reason),
-        message=message or incident.message,
+        message=(message or incident.message)[:MAX_RECORD_CHARACTERS],
         time=record_time(view, pod),
         ending=ending,
     )

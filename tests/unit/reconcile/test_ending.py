@@ -6,7 +6,12 @@ import pytest
 
 from api.constants import Reason
 from api.status import MAX_MESSAGE_CHARACTERS
-from reconcile.failure.ending import describe_end, describe_record, record_words
+from reconcile.failure.ending import (
+    MAX_RECORD_CHARACTERS,
+    describe_end,
+    describe_record,
+    record_words,
+)
 from reconcile.failure.incident import Incident, build_failure
 from reconcile.model.view import View
 from tests.memory.builders import PodBuilder, a_job, a_pod, a_template, view_of
@@ -119,6 +124,8 @@ def test_record_of_a_pod_that_the_cluster_ended_says_so():
     pod = view.pods["train-worker-0"]
     record = build_failure(view, Incident(Reason.POD_EVICTED, "it was evicted", False, pod=pod))
     assert record.message == "it was evicted"
+    incident = Incident(Reason.POD_EVICTED, "x" * 9000, False, pod=pod)
+    assert len(build_failure(view, incident).message) == MAX_RECORD_CHARACTERS
 
 
 def test_record_goes_on_with_the_lines_before():
