@@ -420,7 +420,7 @@ CONSEQUENCES = [
     raised("ValueError: (InvalidArgument) TCP receive error. Details: Success."),
     "E1123 08:19 brpc_ps_client.cc:195] Fail to connect 10.0.1.3:36000 [E111]Connection refused\n",
     "E1123 08:19 brpc_ps_client.cc:195] response is null: Got EOF of Socket{id=1}\n",
-    "E1123 08:19 brpc_ps_client.cc:250] cmd_id:2 failed, err:[E112]Not connected to 10.0.1.3:36000\n",
+    "E1123 08:19 brpc_ps_client.cc:250] cmd_id:2 failed, err:[E112]Not connected to 10.0.1.3:1\n",
     "E1123 08:19 fleet.cc:321] fleet pull sparse failed, status[-1]\n",
     "E1123 08:19 grpc_client.cc:242] ep:[10.0.1.3:36000] grpc error:Connect Failed\n",
     raised(
