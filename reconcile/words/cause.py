@@ -39,6 +39,10 @@ _ELSEWHERE = re.compile(
 """Exceptions about another process or thread, which has itself logged why it failed."""
 _BEGINS_BELOW = re.compile(r".*(?::|: \([A-Z]\w+\)\.?)$")
 """An error whose message is on the next line."""
+_LAST_ERROR = "Last error:"
+"""PyTorch's line before NCCL's own message, two lines after the exception."""
+_OTHERS_LINE = re.compile(r"Traceback|[EFIW]\d{4} ")
+"""The next line of a log if NCCL has no message."""
 _INTERPRETER = re.compile(r"^/\S+/(python[\d.]*: )")
 """The interpreter's folder is dropped: it can be so long that a table cuts the reason off."""
 _LAUNCHER_FILES = "paddle/distributed/launch/"
@@ -77,7 +81,8 @@ _CONSEQUENCE = re.compile(
     r"|\b(?:by|from) (?:remote )?peer|peer (?:has )?(?:closed|lost|failed|reset)|no route to host"
     r"|socket (?:closed|timeout)|fail(?:ed)? to connect|connect failed|not connected to"
     r"|fleet (?:pull|push) .*failed|remote process|nccl(?:remote|system)error"
-    r"|nccl.*(?:unhandled system error|timed? ?out|abort)|call to (?:recv|send|connect)"
+    r"|nccl.*(?:unhandled system error(?!.*shared memory)|timed? ?out|abort)"
+    r"|call to (?:recv|send|connect)"
     r"|gloo.*(?:pair\.cc|buffer\.cc|context\.cc|timed? ?out|timeout)"
     r"|(?:timed? ?out|timeout).*(?:gloo|nccl|store|barrier|collective|rank|peer|rendezvous)"
     r"|exception on one of the rank|rendezvous(?:closed|connection|timeout)error"
@@ -218,10 +223,13 @@ def _with_next(lines: Sequence[str], index: int) -> str:
     if line.endswith(_TRANSLATED):
         nested = (match[1] for each in lines[index:] if (match := _NESTED.match(each)))
         return next(nested, line)
-    following = lines[index + 1] if index + 1 < len(lines) else ""
+    after = [each.strip() for each in lines[index + 1 : index + 4]]
+    if after[1:2] == [_LAST_ERROR] and after[2:] and not _OTHERS_LINE.match(after[2]):
+        return f"{line}: {after[2]}"
+    following = after[0] if after else ""
     if not _BEGINS_BELOW.match(line) or "Traceback" in following:
         return line
-    return f"{line} {following.strip()}".strip()
+    return f"{line} {following}".strip()
 
 
 def _native_errors(lines: Sequence[str]) -> Iterator[_Candidate]:

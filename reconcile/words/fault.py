@@ -34,9 +34,13 @@ _WORDS = (
     (
         Fault.DEVICE_MEMORY,
         r"out of memory error on [gxnd][pc]u|(?:cuda|hip) (?:error ?\(2\)|out of memory)"
-        r"|cudaErrorMemoryAllocation|STATUS_ALLOC_FAILED",
+        r"|cudaErrorMemoryAllocation|STATUS_ALLOC_FAILED|cuda failure.* 'out of memory'",
     ),
-    (Fault.NETWORK, r"nccl.*unhandled system error|ncclSystemError|\b(?:hccl|bkcl)\b.*error"),
+    (
+        Fault.NETWORK,
+        r"nccl.*unhandled system error(?!.*shared memory)|ncclSystemError"
+        r"|\b(?:hccl|bkcl)\b.*error",
+    ),
     (Fault.PEER, r"TIMEOUT self_rank|watchdog caught collective operation timeout"),
     (Fault.NUMBERS, r"PaddleRecall error\(10[234]\)"),
     (Fault.CHECKPOINT, r"PaddleRecall error\(10[567]\)"),

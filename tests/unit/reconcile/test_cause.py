@@ -5,6 +5,7 @@ import re
 import pytest
 
 from reconcile.words.cause import NOTHING_KEPT, read_message
+from reconcile.words.fault import Fault, fault_of
 from tests.memory.logs import (
     DETAIL,
     ENVIRONMENT,
@@ -234,6 +235,34 @@ def test_line_that_says_why_is_found(name, order):
     log, cause = SAID[name]
     message = log if order == "alone" else launched(log, 1, order)
     assert read_message(message).cause == cause_in(log, cause)
+
+
+OF_NCCL = "DistBackendError: NCCL error in: a.cpp:9, unhandled {} error, NCCL version 2.20.5"
+NO_ROOM = "Error while creating shared memory segment /dev/shm/nccl-dWuf7h (size 9637888)"
+
+
+@pytest.mark.parametrize(
+    ("last", "is_consequence", "fault"),
+    [
+        (NO_ROOM, False, None),
+        ("Cuda failure 2 'out of memory'", False, Fault.DEVICE_MEMORY),
+        ("socketProgress: Connection closed by remote peer 10.0.0.4<1>", True, Fault.NETWORK),
+    ],
+)
+def test_what_nccl_says_last_is_part_of_the_cause(last, is_consequence, fault):
+    error = OF_NCCL.format("cuda" if "Cuda" in last else "system")
+    log = raised(f"{error}\nncclError: a call has failed.\nLast error:\n{last}")
+    words = read_message(log)
+    assert words.cause == f"{error}: {last}"
+    assert words.is_consequence == is_consequence
+    assert fault_of(words.cause) is fault
+
+
+@pytest.mark.parametrize("after", ["", raised(BAD_BATCH), "E1123 08:19 api.py:869] failed\n"])
+def test_nccl_may_have_said_nothing(after):
+    error = OF_NCCL.format("system")
+    words = read_message(raised(f"{error}\nncclError: failed.\nLast error:\n") + after)
+    assert words.cause == (BAD_BATCH if BAD_BATCH in after else error)
 
 
 def test_launcher_may_go_on_in_the_programs_line():
