@@ -33,7 +33,7 @@ from api.constants import (
 from api.job import config_map_name, pod_group_name, workload_name
 from api.objects import Raw, controller_of, is_deleting, labels_of
 from api.ownership import Owner, owner_of
-from api.trainer import devices_of
+from api.trainer import devices_of, terminated_of
 from controller.client.resources import (
     CONFIG_MAP,
     GANG_POD_GROUP,
@@ -132,8 +132,15 @@ def _trim_pod(obj: Raw) -> Raw:
 
 
 def _trim_container(status: Raw) -> Raw:
-    """A container's status. Its message is cut: it can repeat an image name of any length."""
+    """A container's status. Its message is cut: it can repeat an image name of any length.
+
+    The memory limit is kept once a container has ended.
+    """
     kept = _pick(status, _CONTAINER_STATUS)
+    resources = status.get("resources")
+    if resources is not None and (kept.get("lastState") or terminated_of(kept)):
+        limits = resources.get("limits") or {}
+        kept["resources"] = {"limits": _bound(_pick(limits, ("memory",)))}
     waiting = (kept.get("state") or {}).get("waiting")
     if waiting and len(waiting.get("message") or "") > MAX_TEXT:
         kept["state"] = {"waiting": _bound(waiting)}

@@ -36,6 +36,8 @@ _PACKAGE = "paddlejob"
 _STATUS, _LIST = "Status", "List"
 _MAP = "map"
 """The type of a map from string to string."""
+_QUANTITIES = "quantities"
+"""The type of a map from string to Quantity, which is a string in JSON."""
 
 _Table = dict[str, tuple[int, str]]
 
@@ -99,7 +101,10 @@ _MESSAGES: dict[str, _Table] = {
         "ready": (4, "bool!"),
         "restartCount": (5, "int32!"),
         "started": (9, "bool?"),
+        "resources": (11, "ResourceRequirements?"),
     },
+    "ResourceRequirements": {"limits": (1, "quantities")},
+    "Quantity": _strings(string=1),
     "ContainerState": {
         "waiting": (1, "ContainerStateWaiting?"),
         "running": (2, "ContainerStateRunning?"),
@@ -205,22 +210,24 @@ def _add_field(message: descriptor_pb2.DescriptorProto, name: str, number: int, 
     kinds = descriptor_pb2.FieldDescriptorProto
     kind = text.rstrip("*!?")
     field = message.field.add(name=name, number=number)
-    is_list = kind == _MAP or text.endswith("*")
+    is_map = kind in (_MAP, _QUANTITIES)
+    is_list = is_map or text.endswith("*")
     field.label = kinds.LABEL_REPEATED if is_list else kinds.LABEL_OPTIONAL
-    if kind == _MAP:
-        field.type_name = f".{_PACKAGE}.{message.name}.{_add_map(message, name)}"
+    if is_map:
+        entry = _add_map(message, name, "string" if kind == _MAP else "Quantity")
+        field.type_name = f".{_PACKAGE}.{message.name}.{entry}"
     elif kind in _MESSAGES:
         field.type_name = f".{_PACKAGE}.{kind}"
-    is_message = kind == _MAP or kind in _MESSAGES
+    is_message = is_map or kind in _MESSAGES
     field.type = kinds.TYPE_MESSAGE if is_message else kinds.Type.Value(f"TYPE_{kind.upper()}")
 
 
-def _add_map(message: descriptor_pb2.DescriptorProto, name: str) -> str:
+def _add_map(message: descriptor_pb2.DescriptorProto, name: str, value: str) -> str:
     """Add the message type of a map's entries; protobuf requires a name made from the field's."""
     entry = message.nested_type.add(name=f"{name.capitalize()}Entry")
     entry.options.map_entry = True
-    for number, field in enumerate(("key", "value"), start=1):
-        _add_field(entry, field, number, "string")
+    _add_field(entry, "key", 1, "string")
+    _add_field(entry, "value", 2, value)
     return entry.name
 
 
@@ -257,6 +264,8 @@ def _value_reader(text: str) -> _Reader | None:
         return lambda time: _format_seconds(time.seconds) if time.HasField("seconds") else ""
     if kind == _MAP:
         return _read_map
+    if kind == _QUANTITIES:
+        return lambda values: _read_map({key: each.string for key, each in values.items()})
     if text == "string*":
         return lambda values: [_mend(each) for each in values]
     if kind not in _MESSAGES:

@@ -3,6 +3,7 @@
 from api.objects import condition_of
 from api.signals import SIGKILL, is_of_child, signal_name
 from api.status import Failure
+from api.trainer import container_status
 from reconcile.model.end import DISRUPTION_TARGET, OUT_OF_MEMORY, ContainerEnd
 from reconcile.model.pods import PodView
 from reconcile.model.view import View
@@ -119,11 +120,16 @@ def _says_enough(end: ContainerEnd) -> bool:
 
 
 def _memory_limit(view: View, pod: PodView, container: str) -> str:
-    """The container's memory limit in the template, as `limit 2Gi`; empty if it has none."""
+    """The container's memory limit, as `limit 2Gi`; empty if it has none.
+
+    Its kubelet knows the limit best (1.33 and later), because admission or a resize in place can
+    have changed that of the template.
+    """
+    given = container_status(pod.raw, container).get("resources")
     template = view.job.spec.roles[pod.role].pod_spec if pod.role in view.job.spec.roles else {}
     every = (*(template.get("initContainers") or ()), *(template.get("containers") or ()))
-    resources = next((c.get("resources") for c in every if c.get("name") == container), None)
-    limit = ((resources or {}).get("limits") or {}).get("memory")
+    asked = next((c.get("resources") for c in every if c.get("name") == container), None)
+    limit = ((given or asked or {}).get("limits") or {}).get("memory")
     return f"limit {limit}" if limit else ""
 
 

@@ -34,6 +34,7 @@ def an_event(type_: str, kind: str, obj: bytes) -> bytes:
 
 
 BOOKMARK = an_event("BOOKMARK", "Pod", field(1, field(6, "42")) + field(2, b"") + field(3, b""))
+LIMITS = {"memory": "2Gi", "cpu": "1"}
 FRAMED = b"".join(len(data).to_bytes(4, "big") + data for data in (b"one", b"", BOOKMARK))
 
 
@@ -70,6 +71,15 @@ def test_an_error_is_a_status():
             },
         },
     }
+
+
+def test_limits_of_a_container_are_texts():
+    limits = [field(1, field(1, key) + field(2, field(1, value))) for key, value in LIMITS.items()]
+    status = field(1, "paddle") + field(11, b"".join(limits) + field(2, b""))
+    pod = decode(an_answer("Pod", field(3, field(8, status) + field(8, field(1, "other")))))
+    first, second = pod["status"]["containerStatuses"]
+    assert first["resources"] == {"limits": LIMITS}
+    assert "resources" not in second
 
 
 def a_deleted_pod(time: bytes) -> dict:

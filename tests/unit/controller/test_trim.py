@@ -106,6 +106,23 @@ def test_of_a_pod_stays_what_tells_how_it_fares():
     }
 
 
+@pytest.mark.parametrize(
+    ("state", "kept"),
+    [
+        ({"state": {"running": {}}}, None),
+        ({"state": {"terminated": {"exitCode": 1}}}, {"limits": {"memory": "2Gi"}}),
+        ({"state": {}, "lastState": {"terminated": {}}}, {"limits": {"memory": "2Gi"}}),
+    ],
+    ids=["runs", "ended", "restarted"],
+)
+def test_of_a_containers_resources_stays_the_memory_limit_once_it_ended(state, kept):
+    pod = a_full_pod()
+    resources = {"limits": {"memory": "2Gi", "cpu": "1"}, "requests": {"memory": "1Gi"}}
+    pod["status"]["containerStatuses"] = [{"name": "paddle", "resources": resources, **state}]
+    (container,) = trim(POD, pod)["status"]["containerStatuses"]
+    assert container.get("resources") == kept
+
+
 def test_of_what_a_container_waits_for_stays_the_beginning():
     pod = a_full_pod()
     waiting = {"reason": "InvalidImageName", "message": "m" * 400_000}

@@ -163,6 +163,20 @@ def test_limit_of_memory_is_told(code, reason, text):
     assert sentence.endswith(text)
 
 
+@pytest.mark.parametrize(
+    ("limits", "text"), [({"memory": "8Gi"}, "(OOMKilled, limit 8Gi)"), ({}, "(OOMKilled)")]
+)
+def test_limit_of_memory_is_that_of_the_pod(limits, text):
+    """An admission webhook or a resize in place can have changed it."""
+    limited = {"name": "paddle", "image": "x", "resources": {"limits": {"memory": "2Gi"}}}
+    job = a_job().with_workers(1, a_template(containers=[limited])).build()
+    pod = a_pod(job).ended(137, reason="OOMKilled")
+    (status,) = pod.build()["status"]["containerStatuses"]
+    pod.with_status(containerStatuses=[status | {"resources": {"limits": limits}}])
+    view = view_of(job, pod)
+    assert describe_end(view, view.pods["train-worker-0"]).endswith(text)
+
+
 def test_a_pod_that_its_node_ended_has_the_nodes_words():
     pod = a_pod(JOB).bound().with_status(phase="Failed", reason="Evicted", message="disk")
     view = view_of(JOB, pod)
