@@ -45,7 +45,7 @@ _OTHERS_LINE = re.compile(r"Traceback|[EFIW]\d{4} ")
 """The next line of a log if NCCL has no message."""
 _INTERPRETER = re.compile(r"^/\S+/(python[\d.]*: )")
 """The interpreter's folder is dropped: it can be so long that a table cuts the reason off."""
-_LAUNCHER_FILES = "paddle/distributed/launch/"
+_LAUNCHER_FILES = re.compile(r"paddle/distributed/launch/|torch/distributed/(?:launcher/|run\.py)")
 
 NOTHING_KEPT = "its node kept only what PaddlePaddle's launcher wrote"
 """The cause if the message has only the launcher's dump of an environment, of over 1.6 KB."""
@@ -126,7 +126,7 @@ class _Candidate:
     is_aside: bool = False
     is_native: bool = False
     is_launchers: bool = False
-    """Raised by PaddlePaddle's launcher; it counts only if no program raised anything."""
+    """Raised by a launcher, PaddlePaddle's or torchrun; it counts only if no program raised any."""
 
     @property
     def is_consequence(self) -> bool:
@@ -211,7 +211,7 @@ def _exceptions(lines: Sequence[str]) -> Iterator[_Candidate]:
         elif frames is not None and _RAISED.match(line):
             text = f"{line}: {code}" if code and line == _ASSERTION else _with_next(lines, index)
             is_aside = is_aside or bool(_ELSEWHERE.match(line))
-            is_launchers = not is_aside and any(_LAUNCHER_FILES in path for path in frames)
+            is_launchers = not is_aside and any(map(_LAUNCHER_FILES.search, frames))
             yield _Candidate(index, text, chain, is_aside, is_launchers=is_launchers)
             frames, chain = None, (*chain, text)
         before = line

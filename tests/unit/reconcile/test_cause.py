@@ -44,6 +44,16 @@ MASTER_FRAME = (
     '  File "/opt/site-packages/paddle/distributed/launch/controllers/master.py", line 194, in f\n'
     "    import etcd3\n"
 )
+TORCHRUN_FRAME = (
+    '  File "/opt/site-packages/torch/distributed/launcher/api.py", line 264, in launch_agent\n'
+    "    raise ChildFailedError(\n"
+)
+CHILD_FAILED = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:"
+OF_TORCHRUN = (
+    "E0913 11:00:00.100000 1 torch/api.py:833] failed (exitcode: 1) local_rank: 0 of binary: t\n"
+    + raised(f"{CHILD_FAILED} \n{'=' * 60}\ntrain.py FAILED\n{'-' * 60}", TORCHRUN_FRAME)
+    + "Root Cause (first observed failure):\n[0]:\n  exitcode  : 1 (pid: 17)\n"
+)
 NO_DESCRIPTORS = (
     "TypeError: Descriptors cannot be created directly.\n"
     "If this call came from a _pb2.py file, your generated code is out of date.\n"
@@ -212,6 +222,8 @@ SAID = {
         NO_ETCD,
     ),
     "launcher-after-a-program": (raised(BAD_BATCH) + raised(NO_ETCD, MASTER_FRAME), BAD_BATCH),
+    "torchrun-after-a-program": (raised(BAD_BATCH) + OF_TORCHRUN, BAD_BATCH),
+    "torchrun-alone": (OF_TORCHRUN, f"{CHILD_FAILED} train.py FAILED"),
     "harmless-words": (
         "cannot read part-7\nUserWarning: invalid value\nINFO failed over\nI1123 08:18 x] error\n"
         "epoch 2, error 0.02\nepoch 2 done, 0 errors\n",
