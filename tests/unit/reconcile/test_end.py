@@ -382,6 +382,25 @@ def test_who_ends_a_pod_is_told_in_the_words_of_its_condition(name):
     assert incident.message == f"train-worker-0 on node-1 {how}: {who}"
 
 
+def test_who_evicts_a_pod_is_told_also_if_its_peer_ended_first():
+    evicted = a_pod(JOB).running().with_condition(TARGET, seconds=5, **PREEMPTED)
+    peer = a_pod(JOB, index=1).ended(1, 9, message="RuntimeError: Connection reset by peer")
+    message = incident_of(view_of(JOB, evicted, peer, seconds=20)).message
+    assert message.endswith("lost it: PreemptionByScheduler: preempting to accommodate a pod")
+
+
+def test_a_program_that_failed_before_an_eviction_is_told_by_its_own_words():
+    pod = ended(1, 3, message="KeyError: 1").with_condition(TARGET, seconds=5, **PREEMPTED)
+    message = "train-worker-0 on node-1 exited with code 1: KeyError: 1"
+    assert incident_of(seen(pod)).message == message
+
+
+@pytest.mark.parametrize("code", [1, 137, 143])
+def test_a_deletion_is_recorded_as_one_although_a_process_ran_out_of_memory_before(code):
+    view = seen(ended(code, reason="OOMKilled").deleting(5))
+    assert build_failure(view, incident_of(view)).reason == Reason.POD_VANISHED
+
+
 @pytest.mark.parametrize("code", [1, 137, 143])
 def test_an_eviction_is_recorded_as_one_although_a_process_ran_out_of_memory_before(code):
     view = seen(ended(code, reason="OOMKilled").with_condition(TARGET, seconds=5))
