@@ -109,8 +109,11 @@ _YOUNG_KIND = re.compile(_FORBIDDEN + "cannot set blockOwnerDeletion .* cannot f
 """Admission says this about a child's owner while the owner's CRD is new: the plugin
 OwnerReferencesPermissionEnforcement learns of new kinds only every 30 s."""
 _YOUNG_KIND_RETRY_SECONDS = 2.0
-_YOUNG_NAMESPACE = re.compile(_FORBIDDEN + "error looking up service account")
-"""Admission says this about a pod while its namespace has no ServiceAccount yet."""
+_YOUNG_NAMESPACE = re.compile(
+    f"{_FORBIDDEN}(?:error looking up service account|status unknown for quota)"
+)
+"""Admission says this about a pod while its namespace has no ServiceAccount yet, or while nobody
+has counted yet what a ResourceQuota is about (Kubernetes 1.36)."""
 
 _BY_CODE: dict[int, type[ApiError]] = {
     HTTPStatus.BAD_REQUEST: Invalid,

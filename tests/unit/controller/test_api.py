@@ -113,6 +113,7 @@ YOUNG_NAMESPACE = (
     'pods "a" is forbidden: error looking up service account ns/default: serviceaccount '
     '"default" not found'
 )
+YOUNG_QUOTA = 'pods "a" is forbidden: status unknown for quota: gpus, resources: limits.cpu'
 REFUSED = (
     'pods "a" is forbidden: violates PodSecurity "baseline:latest": non-default capabilities '
     '(container "paddle" must not include'
@@ -124,10 +125,11 @@ REFUSED = (
     [
         (YOUNG_KIND, YoungKind),
         (YOUNG_NAMESPACE, Transient),
+        (YOUNG_QUOTA, Transient),
         (f"{REFUSED} {YOUNG_KIND}", Forbidden),
         (f"{REFUSED} {YOUNG_NAMESPACE}", Forbidden),
     ],
-    ids=["kind", "namespace", "kind in a tenant's words", "namespace in a tenant's words"],
+    ids=["kind", "namespace", "quota", "kind in a tenant's words", "namespace in a tenant's words"],
 )
 def test_what_admission_does_not_know_yet_is_tried_again(server, client, message, error):
     server.steps = [reply(403, status(403, "Forbidden", message))]
