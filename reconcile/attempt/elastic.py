@@ -16,6 +16,7 @@ from reconcile.failure.incident import (
     failed_pods,
     judge_pod,
     name_culprit,
+    peer_loss,
     record_time,
 )
 from reconcile.model.move import Move
@@ -69,8 +70,10 @@ def _answer_failures(view: View, incidents: list[Incident]) -> Move:
     first = describe(view, fatal) if fatal else name_culprit(view, incidents)
     live = sum(peer.is_live for peer in view.of_role(Role.WORKER))
     trained = len(view.completed[Role.WORKER])
-    if first.is_fatal or live + trained < view.job.spec.roles[Role.WORKER].least:
+    if first.is_fatal:
         return answer_incident(view, first)
+    if live + trained < view.job.spec.roles[Role.WORKER].least:
+        return answer_incident(view, peer_loss(view) or first)
     status = view.job.status
     recorded = [describe(view, incident) for incident in incidents[:MAX_FAILURES]]
     for incident in recorded:

@@ -65,19 +65,21 @@ def find_incident(view: View) -> Incident | None:
         if incident.is_fatal:
             return describe(view, incident)
     if failures:
-        return _peer_loss(view) or (None if seconds_to_verdict(view) else _recall(view, failures))
+        return peer_loss(view) or (None if seconds_to_verdict(view) else _recall(view, failures))
     noted = noted_failure(view)
     if noted is not None:
         return _of_record(noted)
     return _find_loss(view) if view.has_started else None
 
 
-def _peer_loss(view: View) -> Incident | None:
+def peer_loss(view: View) -> Incident | None:
     """The incident of a pod that the cluster is ending, if all that failed have lost a peer."""
-    ending = (p for p in view.pods.values() if p.is_live and p.ending.author is Author.CLUSTER)
-    pod = next(ending, None)
+    there = (p for p in view.pods.values() if p.state not in (PodState.SUCCEEDED, PodState.FAILED))
+    pod = next((p for p in there if p.ending.author is Author.CLUSTER), None)
     if pod is None or not all(map(tells_of_lost_peer, failed_pods(view))):
         return None
+    if pod.is_deleting:
+        return _vanishing(view, pod)
     why = describe_disruption(pod)
     message = f"{pod.name} on {pod.node} is being evicted, and its peers have lost it{why}"
     return Incident(_disruption(pod), message, False, pod=pod)

@@ -124,6 +124,20 @@ def test_peers_that_lost_a_pod_of_a_node_that_shuts_down_are_not_charged():
     assert (incident.reason, incident.is_charged) == (Reason.POD_FAILED, True)
 
 
+@pytest.mark.parametrize("is_elastic", [False, True])
+@pytest.mark.parametrize("is_deleting", [False, True])
+def test_peers_that_lost_a_pod_while_it_is_evicted_are_not_charged(is_elastic, is_deleting):
+    """An eviction sets a condition, and deletes the pod at once."""
+    job = a_job().with_elastic_workers(2, 2, 4) if is_elastic else a_job().with_workers(2)
+    job.with_status(phase="Running", attempt=1)
+    going = a_pod(job.build()).running().with_condition("DisruptionTarget")
+    going = going.deleting(30) if is_deleting else going
+    for log, phase in ((PEER_LOST, "Restarting"), (BAD_BATCH, "Failed")):
+        peer = a_pod(job.build(), index=1).ended(1, 4, message=log)
+        status = status_of(plan_of(view_of(job.build(), going, peer, seconds=20)))
+        assert (status["phase"], status.get("failureCount")) == (phase, None)
+
+
 def noted(*ended: PodBuilder) -> Raw:
     job = copy.deepcopy(JOB)
     job["status"] |= status_of(plan_of(seen(*ended)))
