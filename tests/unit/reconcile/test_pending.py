@@ -195,6 +195,27 @@ def test_pod_that_no_scheduler_handles_is_named(pod, is_told):
     )
 
 
+def initializing(index: int) -> PodBuilder:
+    pod = (
+        a_pod(JOB, index=index)
+        .bound()
+        .with_address("10.0.0.1")
+        .with_condition("Initialized", "False")
+    )
+    return pod.with_init_container("fetch", {"running": {"startedAt": stamp()}})
+
+
+def test_of_pods_that_wait_too_long_the_first_is_named_with_what_it_lacks_first():
+    bound, last = a_pod(JOB, index=1).bound(), initializing(0)
+    late = wait_of(view_of(JOB, last, bound, a_pod(JOB, index=2).bound(), seconds=500))
+    assert late.message.startswith("train-worker-1 on node-1 still has no address")
+    assert " (and 1 more); next: " in late.message
+    first = wait_of(view_of(JOB, bound, a_pod(JOB, index=2), seconds=500))
+    assert first.cause.startswith("no scheduler has handled train-worker-2")
+    gone = wait_of(view_of(JOB, last.deleting(30), seconds=500))
+    assert gone.cause == "waiting for 4 pods to start"
+
+
 SILENT = {
     "not-ready": ([("Ready", "False", "")], {}, True),
     "not-ready-but-healthy": ([("Ready", "False", ""), ("ContainersReady", "True", "")], {}, True),
