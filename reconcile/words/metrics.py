@@ -22,23 +22,25 @@ _NOT_LOSS = re.compile(
     r"val|valid|validation|eval|evaluation|test|dev|cv|scale|scaling|scaler|weight|ratio|norm|lr"
 )
 _WHOLE = re.compile(
-    r"train|training|avg|average|mean|total|cur|current|running|batch|step|iter|epoch|info|sec"
+    r"(?:pre)?train(?:ing|er)?|avg|average|mean|total|cur|current|running|final|batch|step|iter|epoch|info|sec"
 )
 """Words beside `loss` that do not make it a part: `train_loss`, `avg loss`, `INFO loss`."""
-_WORD_BEFORE = re.compile(r"([a-z]+) {1,3}$")
-_SECONDS = re.compile(r" ?(?:[mu]?s|secs?|seconds?|min)\b")
+_WORD_BEFORE = re.compile(r"(?<![a-z\d])([a-z]+) {1,3}$")
+_UNIT = re.compile(tools.UNIT)
+_UNIT_OF_COST = re.compile(r" ?(?:%|(?:[mu]?s|secs?|seconds?|min)\b)")
 
 
-def read_metrics(text: str, has_step: bool) -> Metrics:
+def read_metrics(text: str, has_step: bool) -> tuple[Metrics, bool]:
     """The numbers of a line, the loss first and called so, whatever the tool calls it.
 
-    A line without a step that has no loss of the training has none.
+    And whether that is perhaps only a part of it, or another's. A line without a step that has no
+    loss of the training has no numbers.
     """
     pairs, losses = _read_pairs(text)
     rank, loss = min(losses, key=lambda each: each[0], default=(_SOME_LOSS, ""))
     if loss and (rank < _SOME_LOSS or len(losses) == 1):
-        return shown_metrics([("loss", loss), *pairs])
-    return shown_metrics(pairs) if has_step else ()
+        return shown_metrics([("loss", loss), *pairs]), rank == _SOME_LOSS
+    return shown_metrics(pairs) if has_step else (), False
 
 
 def _read_pairs(text: str) -> tuple[list[tuple[str, str]], list[tuple[int, str]]]:
@@ -52,7 +54,8 @@ def _read_pairs(text: str) -> tuple[list[tuple[str, str]], list[tuple[int, str]]
             pairs.append((name, value))
         if "loss" in lowered or "cost" in lowered:
             rank = _loss_rank(lowered, text[max(0, match.start() - 24) : match.start()].lower())
-            if rank is not None and not (rank == _COST and _SECONDS.match(text, match.end())):
+            unit = _UNIT_OF_COST if rank == _COST else _UNIT
+            if rank is not None and not unit.match(text, match.end()):
                 losses.append((rank, value))
     return pairs, losses
 
@@ -60,8 +63,12 @@ def _read_pairs(text: str) -> tuple[list[tuple[str, str]], list[tuple[int, str]]
 def last_numbers(texts: list[tuple[str, bool]]) -> tuple[Metrics | None, str | None]:
     """The metrics and the rate of the last of these lines that has them; each with `has_step`."""
     shown = texts[: -NUMBER_LINES - 1 : -1]
-    metrics = next(filter(None, (read_metrics(*each) for each in shown)), None)
-    of_training = (each[0] for each in shown if each[1] or read_metrics(*each))
+    read = (each for each in (read_metrics(*each) for each in shown) if each[0])
+    metrics, is_part = next(read, (None, False))
+    if is_part:  # not the training's loss, if another line has a whole one
+        whole = (each for each, is_one in read if each[0][0] == "loss" and not is_one)
+        metrics = next(whole, metrics)
+    of_training = (each[0] for each in shown if each[1] or read_metrics(*each)[0])
     return metrics, next(filter(None, map(read_rate, of_training)), None)
 
 

@@ -291,7 +291,7 @@ class ProgressReader:
                 step, total = (epoch - 1) * total + step, epochs * total
             else:  # the total of one epoch is not the training's
                 total = None
-        is_inner = total and before.total and total < before.total
+        is_inner = total and total < (before.total or before.step or 0)
         is_inner = is_inner and not (before.percent == 100 and has_loss)  # another training
         if is_inner and "epoch" not in counts and self._inner < MAX_INNER:
             self._inner, self.progress = self._inner + 1, before._replace(last_step_time=time)

@@ -8,10 +8,13 @@ at a word with which every match begins, because finding a word is much faster t
 import re
 from typing import NamedTuple
 
+UNIT = r" ?(?:%|(?:percent|[mu]?s|secs?|seconds?)\b(?!/| ?[:=]| [\d.]))"
+"""After a number: it is a share or a time, so it is neither a count nor a loss."""
 COUNT = (
     r"(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,6}(?:(?:\.\d{1,3})?[km]|\d{0,6}))(?!\w|\.\w|-\d|,\d{3}(?!\d))"
+    rf"(?!{UNIT})"
 )
-"""Matches 10, 1,200 and 1.2k, but not 1e5, 12ms, 0.5 and 600-620."""
+"""Matches 10, 1,200 and 1.2k, but not 1e5, 12ms, 12 ms, 31%, 0.5 and 600-620."""
 NUMBER = (
     r"[-+]?(?:(?:(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,20})(?:\.\d{0,20}|(?!,\d))|\.\d{1,20})(?:[eE][-+]?\d{1,4})?|nan|inf(?:inity)?)"
     r"(?!\w|:(?! )|\.\w|-\d\d-)"
@@ -50,6 +53,8 @@ _EPOCH = (
 )
 _NAME = r"(?:(?<![\w.])(?<!\w[-/])|(?<=\bcur_)|(?<=\bcurrent_)|(?<=\btrain_)|(?<=\btraining_))"
 """Where the name of a count begins: one that only ends in `step` is no step."""
+_NO_PART = r"(?<!warmup )(?<!per )(?<!accumulation )(?<!micro[ -])"
+"""No word before the name says that it is a part of a step, or a time."""
 _IS = r"(?=['\" :=\[])['\"]?+[ :=]{0,3}+ {0,8}+['\"\[#]?+ {0,8}+"
 """What stands between a name and its number. Nothing of it is a digit, so nothing is given back:
 trying each share of a run of spaces would cost sixty times its length."""
@@ -111,7 +116,7 @@ STEP_PATTERNS = {
     ),
     "step": _pattern(
         "step iter it: it=",
-        rf"{_NAME}(?<!warmup )(?<!per )(?:step|iter|iteration|it(?=[:=]))(?:_?(?:id|idx|num))?"
+        rf"{_NAME}{_NO_PART}(?:step|iter|iteration|it(?=[:=]))(?:_?(?:id|idx|num))?"
         rf"(?:s(?=[ :=\[]{{1,8}}\d{{1,12}} ?/)|\(train\))?{_IS}<step>{_OF}",
     ),
     "epoch and batch": _pattern(
@@ -119,7 +124,12 @@ STEP_PATTERNS = {
         _EPOCH + _SEPARATED + rf"(?:train(?:ing)? ?)?batch(?:_id|_idx)?(?:{_IS}|(?=\d))<step>{_OF}",
         True,
     ),
-    "batch": _pattern("batch", rf"\bbatch{_IS}<step> {{0,4}}(?:/|of) {{0,4}}<total>", True),
+    "batch": _pattern(
+        "batch",
+        rf"\b{_NO_PART}(?!(?<=train )batch \d{{1,9}}/\d{{1,9}} loss \d)"  # WeNet: epoch/batch
+        rf"batch{_IS}<step> {{0,4}}(?:/|of) {{0,4}}<total>",
+        True,
+    ),
     "counted steps": _pattern("", r"[^\d/]{0,40}<step>/<total> {1,3}(?:step|iter|iteration)s?\b"),
     "steps and a loss": _pattern(
         "step iter batch",
@@ -239,10 +249,12 @@ METRIC = re.compile(
     rf"['\"\[]{{0,2}}{_ARRAY}((?i:{NUMBER}))(?!%\|)"
 )
 """A name and its number, but not `train:42 - `, a place in a program."""
+_STEPS = "(?:(?<![一-龥])|(?<=[前练代局成行]))步数?"
+"""As in 当前步数 and 训练步数. 累积步数 and 每轮步数 are settings."""
 _CHINESE = re.compile(
     r"第 ?(?P<count>\d[\d,/ ]{0,30}?) ?[个次]? ?(?P<of>轮|步|批|迭代?|epoch|step|batch)"
-    r"|总步数|总迭代(?:次数)?|轮[次数]?|步数?|批次?|迭代(?:次数)?|损失值?为?|准确率为?|学习率|验证集?|测试集?|评估"
-    r"|(?:当前|训练)?进度|训练集?"
+    r"|总步数|总迭代(?:次数)?|轮[次数]?|批次?|迭代(?:次数)?|损失值?为?|准确率为?|学习率|验证集?|测试集?|评估"
+    rf"|{_STEPS}|(?:当前|训练)?进度|训练集?"
 )
 _ENGLISH = {"轮": "epoch", "步": "step", "批": "batch", "迭": "iter", "损": "loss", "准": "acc"}
 _ENGLISH |= {"总": "total_steps", "学": "lr", "验": "val", "测": "test", "评": "eval"}
