@@ -68,7 +68,7 @@ PODS: dict[str, tuple[Raw, Raw]] = {
             "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": None}],
             "containerStatuses": [
                 container_status("paddle", RUNNING, ready=True, started=True, restartCount=2)
-                | {"lastState": KILLED}
+                | {"lastState": KILLED, "resources": {"limits": {"cpu": "1", "memory": "8Gi"}}}
             ],
         },
     ),
