@@ -282,6 +282,7 @@ def kubectl() -> Iterator[Kubectl]:
     thread.join(patience.SECONDS)
     client.close()
     assert not thread.is_alive()
+    assert clock.wait_until(lambda: not _threads("forward"), patience.SECONDS)
 
 
 def test_a_stream_that_is_reset_leaves_the_pod(kubectl):
