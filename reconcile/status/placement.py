@@ -21,7 +21,6 @@ CLAIM_UNBOUND = "unbound immediate PersistentVolumeClaims"
 GATED = "SchedulingGated"
 NO_NODE_FITS = "Unschedulable"
 """With another reason, no node is at fault: a volume cannot be bound, or a gang is not ready."""
-COMPARE = "compare selectors, affinity and tolerations with the nodes, or wait for a node"
 DEFAULT_SCHEDULER = "default-scheduler"
 GATES_NOT_READY = "ReadinessGatesNotReady"
 LATE_SECONDS = 120.0
@@ -186,12 +185,9 @@ def _unscheduled(view: View) -> Hold | None:
     when = f" since {clock_time(since)}" if since else ""
     total = view.job.spec.total_replicas
     pod, why = refused[0]
-    text = str(why.get("message") or "")
-    cause = f"{len(refused)} of {total} pods unscheduled{when}: {text}"
+    cause = f"{len(refused)} of {total} pods unscheduled{when}: {why.get('message') or ''}"
     gated = "remove their schedulingGates, or wait for whoever set them"
-    next_step = gated if why.get("reason") == GATED else _make_room(view, pod, text)
-    if next_step == COMPARE and (why.get("reason") or NO_NODE_FITS) != NO_NODE_FITS:
-        next_step = "nothing, the scheduler tries again; if it lasts, see what the message names"
+    next_step = gated if why.get("reason") == GATED else _make_room(view, pod, why)
     return Hold(Reason.UNSCHEDULABLE, cause, next_step)
 
 
@@ -212,10 +208,11 @@ def _is_overlooked(pod: PodView) -> bool:
     return pod.state is PodState.PENDING and not pod.node and not is_told
 
 
-def _make_room(view: View, pod: PodView, text: str) -> str:
+def _make_room(view: View, pod: PodView, why: Raw) -> str:
     """A hint for the user: about the pod's volume, its request for a scarce resource, or else the
-    rules by which it is placed.
+    rules by which it is placed, unless the condition says that it is not about nodes.
     """
+    text = str(why.get("message") or "")
     if CLAIM_MISSING.search(text):
         return "create the claim, or correct claimName and submit again"
     if CLAIM_UNBOUND in text:
@@ -223,8 +220,10 @@ def _make_room(view: View, pod: PodView, text: str) -> str:
     pod_spec = view.job.spec.roles[pod.role].pod_spec if pod.role else {}
     wanted = dict.fromkeys(INSUFFICIENT.findall(text))
     asked = [f"{each} {amount}" for each in wanted if (amount := _asked(pod_spec, each))]
+    if not asked and (why.get("reason") or NO_NODE_FITS) != NO_NODE_FITS:
+        return "nothing, the scheduler tries again; if it lasts, see what the message names"
     if not asked:
-        return COMPARE
+        return "compare selectors, affinity and tolerations with the nodes, or wait for a node"
     asks = f"each {pod.role} pod asks for"
     for device, number, most in too_many_devices(pod_spec, view.observed.most_devices):
         if device in wanted:

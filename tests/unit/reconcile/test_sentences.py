@@ -221,6 +221,7 @@ SAID: dict[str, Callable[[], Hold]] = {
         most_devices={"nvidia.com/gpu": 2},
     ),
     "no node": lambda: unscheduled("0/3 nodes are available: 3 node(s) didn't match Pod's ..."),
+    "no reason": lambda: unscheduled("0/3 nodes match", reason=""),
     "no claim": lambda: unscheduled(
         '0/3 nodes are available: persistentvolumeclaim "mine" not found. ...'
     ),
