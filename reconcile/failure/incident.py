@@ -73,16 +73,20 @@ def find_incident(view: View) -> Incident | None:
 
 
 def peer_loss(view: View) -> Incident | None:
-    """The incident of a pod that the cluster is ending, if all that failed have lost a peer."""
-    there = (p for p in view.pods.values() if p.state not in (PodState.SUCCEEDED, PodState.FAILED))
-    pod = next((p for p in there if p.ending.author is Author.CLUSTER), None)
-    if pod is None or not all(map(tells_of_lost_peer, failed_pods(view))):
+    """The incident of a pod that others are ending, or whose node is silent, if it was the first.
+
+    It was if all that failed did so later, or tell of a lost peer: the clocks of nodes differ.
+    """
+    failed = failed_pods(view)
+    going = [p for p in view.pods.values() if p.ending.is_going and not _has_failed(p)]
+    if not going:
         return None
-    if pod.is_deleting:
-        return _vanishing(view, pod)
-    why = describe_disruption(pod)
-    message = f"{pod.name} on {pod.node} is being evicted, and its peers have lost it{why}"
-    return Incident(_disruption(pod), message, False, pod=pod)
+    pod, first = min(going, key=_began), failed[0]
+    if _began(pod) > _began(first) and not all(map(tells_of_lost_peer, failed)):
+        return None
+    followed = describe(view, judge_pod(view, first)).message
+    incident = _vanishing(view, pod)
+    return replace(incident, message=f"{incident.message}; after that, {followed}")
 
 
 def seconds_to_verdict(view: View) -> float:
@@ -156,11 +160,20 @@ def _is_programs_own(incident: Incident) -> bool:
 
 
 def failed_pods(view: View) -> list[PodView]:
-    """The attempt's failed pods that are not being deleted, sorted by when they ended."""
-    failed = [p for p in view.pods.values() if p.state is PodState.FAILED and not p.is_deleting]
+    """The attempt's failed pods that are not being deleted, sorted by when their end began."""
+    failed = filter(_has_failed, view.pods.values())
     return sorted(
-        failed, key=lambda pod: (end_time(pod), pod.ending.author is Author.PROGRAM, pod.name)
+        failed, key=lambda pod: (_began(pod), pod.ending.author is Author.PROGRAM, pod.name)
     )
+
+
+def _has_failed(pod: PodView) -> bool:
+    return pod.state is PodState.FAILED and not pod.is_deleting
+
+
+def _began(pod: PodView) -> str:
+    """When the pod's end began, or else when it was created: sortable, as `end_time`."""
+    return format_time(pod.ending.began) or end_time(pod)
 
 
 def judge_pod(view: View, pod: PodView) -> Incident:
@@ -256,12 +269,18 @@ def _vanishing(view: View, pod: PodView) -> Incident:
     if pod.ending.author is Author.PROGRAM:
         return describe(view, judge_pod(view, pod))  # it failed before
     where = f" on {pod.node}" if pod.node else ""
-    message = f"{pod.name}{where} is being deleted{describe_disruption(pod)}"
+    message = f"{pod.name}{where} {_going(pod)}{describe_disruption(pod)}"
     action = match_policy(view.job.spec.pod_failure_policy, pod)
     if action is PolicyAction.FAIL_JOB:
         return Incident(Reason.POD_FAILURE_POLICY, message, False, is_fatal=True, pod=pod)
     reason = Reason.POD_VANISHED if pod.ending.author is Author.USER else _disruption(pod)
     return Incident(reason, message, action is PolicyAction.COUNT, pod=pod)
+
+
+def _going(pod: PodView) -> str:
+    if pod.is_deleting:
+        return "is being deleted"
+    return "does not answer" if pod.ending.is_silent else "is being evicted"
 
 
 def _disruption(pod: PodView) -> Reason:

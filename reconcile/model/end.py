@@ -24,6 +24,8 @@ BY_KUBELET = "TerminationByKubelet"
 """Its reason if the node needs room or shuts down; an eviction for the pod's own limit has none."""
 LOST_NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC", "NodeLost"})
 """Its reasons, or the pod's, if the node is gone, or has a NoExecute taint."""
+GATES_NOT_READY = "ReadinessGatesNotReady"
+"""The reason of a kubelet if somebody else's condition keeps the pod from being ready."""
 MAX_GRACE_SECONDS = 366 * 86400
 """The longest grace period that we compute with: the API allows any int64, beyond the calendar."""
 
@@ -122,6 +124,29 @@ class PodEnd:
         return self.author in (Author.CLUSTER, Author.USER)
 
     @property
+    def is_going(self) -> bool:
+        """Whether others are ending the pod, or its node is silent, and no program ended before."""
+        is_ending = self.is_silent or any(True for _ in self._interruptions())
+        return is_ending and self.author is not Author.PROGRAM
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the cluster, and not the kubelet, says that the pod is not ready or unknown."""
+        if (self.raw.get("status") or {}).get("phase") == "Unknown":
+            return True
+        ready = condition_of(self.raw, "Ready", "False")
+        is_kubelets = condition_of(self.raw, "ContainersReady", "False") is not None
+        return ready is not None and not is_kubelets and ready.get("reason") != GATES_NOT_READY
+
+    @property
+    def began(self) -> datetime | None:
+        """When others began to end the pod, its node fell silent or its container ended, whichever
+        came first; None if that is not known."""
+        finished = self.container.finished_at if self.container and self.is_over else None
+        silent = condition_since(self.raw, "Ready", "False") if self.is_silent else None
+        return min(filter(None, (finished, silent, *self._interruptions())), default=None)
+
+    @property
     def words(self) -> str:
         """Why the kubelet ended the pod, in its words, and what to raise; else empty."""
         status: Raw = self.raw.get("status") or {}
@@ -140,7 +165,7 @@ class PodEnd:
     @property
     def has_lost_node(self) -> bool:
         """Whether its node or container was lost; a NoExecute taint looks the same."""
-        if self.container is not None and self.container.is_lost:
+        if self.is_silent or (self.container is not None and self.container.is_lost):
             return True
         said = (self.raw.get("status"), condition_of(self.raw, DISRUPTION_TARGET))
         return any(str((each or {}).get("reason")) in LOST_NODE_REASONS for each in said)

@@ -22,7 +22,6 @@ GATED = "SchedulingGated"
 NO_NODE_FITS = "Unschedulable"
 """With another reason, no node is at fault: a volume cannot be bound, or a gang is not ready."""
 DEFAULT_SCHEDULER = "default-scheduler"
-GATES_NOT_READY = "ReadinessGatesNotReady"
 LATE_SECONDS = 120.0
 """A pod is named that has waited this long for a scheduler, an address or an init container."""
 _Waiting = Iterator[tuple[PodView, datetime]]
@@ -68,7 +67,7 @@ def _silent(view: View) -> Hold | None:
 
     A pod that tolerates every taint is not evicted from a dead node, so it seems to run for ever.
     """
-    silent = [pod for pod in view.pods.values() if _is_silent(pod.raw) and pod.is_live]
+    silent = [pod for pod in view.pods.values() if pod.ending.is_silent and pod.is_live]
     if not silent:
         return None
     pod, since = silent[0], condition_since(silent[0].raw, "Ready", "False")
@@ -76,15 +75,6 @@ def _silent(view: View) -> Hold | None:
     cause = f"{pod.node} with {pod.name} has not answered{when}{and_more(len(silent) - 1)}"
     next_step = f"kubectl get node {pod.node}; if it is lost: kubectl delete pod {pod.name}"
     return Hold(Reason.NODE_LOST, cause, next_step, warns=True)
-
-
-def _is_silent(pod: Raw) -> bool:
-    """Whether the cluster, and not the kubelet, says that the pod is not ready or unknown."""
-    if (pod.get("status") or {}).get("phase") == "Unknown":
-        return True
-    ready = condition_of(pod, "Ready", "False")
-    is_kubelets = condition_of(pod, "ContainersReady", "False") is not None
-    return ready is not None and not is_kubelets and ready.get("reason") != GATES_NOT_READY
 
 
 def _waiting(view: View) -> Hold | None:

@@ -25,6 +25,7 @@ from tests.memory.logs import PEER_LOST, detected, launched, raised
 JOB = a_job().with_workers(4).with_status(phase="Running", attempt=1).build()
 MANY = 400
 """More than `read_message` remembers."""
+UNHEARD_OF = "RuntimeError: zenoh lane 7 went dark\n"
 BAD_BATCH = raised("ValueError: bad batch 17")
 NO_SPACE = "RuntimeError: [enforce fail] No space left on device\n"
 ABORTED = detected("Process abort signal", "SIGABRT")
@@ -100,12 +101,19 @@ def test_others_are_counted_and_the_record_is_the_culprits():
     )
 
 
-def test_the_first_to_end_decides_what_is_charged():
-    evicted = worker(1, 143, 4).with_condition("DisruptionTarget")
-    incident = incident_of(seen(evicted, worker(0, 1, 5, BAD_BATCH)))
-    assert (incident.reason, incident.is_charged) == (Reason.POD_EVICTED, False)
-    incident = incident_of(seen(worker(0, 1, 3, PEER_LOST), evicted))
-    assert (incident.reason, incident.is_charged) == (Reason.POD_FAILED, True)
+@pytest.mark.parametrize(
+    ("told", "log", "reason"),
+    [
+        (0, BAD_BATCH, Reason.POD_EVICTED),
+        (3, UNHEARD_OF, Reason.POD_EVICTED),
+        (4, PEER_LOST, Reason.POD_FAILED),
+    ],
+)
+def test_the_first_whose_end_began_decides_what_is_charged(told, log, reason):
+    """The evicted pod needs its grace, so its peers often end before it does."""
+    evicted = worker(1, 143, 5).with_condition("DisruptionTarget", seconds=told)
+    incident = incident_of(seen(evicted, worker(0, 1, 3, log)))
+    assert (incident.reason, incident.is_charged) == (reason, reason is Reason.POD_FAILED)
 
 
 def test_one_that_aborted_without_a_word_waits_for_the_culprit():
@@ -115,27 +123,67 @@ def test_one_that_aborted_without_a_word_waits_for_the_culprit():
     assert named(seen(aborted, seconds=60)) == "train-worker-1"
 
 
-def test_peers_that_lost_a_pod_of_a_node_that_shuts_down_are_not_charged():
-    """It saves its checkpoint for longer than we wait for a cause."""
-    going = a_pod(JOB).running().with_condition("DisruptionTarget", reason="TerminationByKubelet")
-    incident = incident_of(seen(going, worker(1, 1, 4, PEER_LOST), seconds=60))
-    assert (incident.reason, incident.is_charged) == (Reason.POD_EVICTED, False)
-    incident = incident_of(seen(going, worker(1, 1, 4, BAD_BATCH), seconds=60))
-    assert (incident.reason, incident.is_charged) == (Reason.POD_FAILED, True)
+def going(job: Raw, how: str, since: float) -> PodBuilder:
+    """Worker 0, whose trainer saves its checkpoint, or of which nothing is heard any more."""
+    pod = a_pod(job).running()
+    if how in ("evicted", "drained"):
+        pod.with_condition("DisruptionTarget", seconds=since)
+    if how in ("deleted", "drained"):
+        pod.deleting(since)
+    if how == "silent":
+        pod.with_condition("Ready", "False", since)
+    return pod
 
 
 @pytest.mark.parametrize("is_elastic", [False, True])
-@pytest.mark.parametrize("is_deleting", [False, True])
-def test_peers_that_lost_a_pod_while_it_is_evicted_are_not_charged(is_elastic, is_deleting):
-    """An eviction sets a condition, and deletes the pod at once."""
+@pytest.mark.parametrize("how", ["evicted", "drained", "deleted", "silent"])
+@pytest.mark.parametrize(
+    ("since", "log", "phase"),
+    [
+        (0, PEER_LOST, "Restarting"),
+        (4, UNHEARD_OF, "Restarting"),
+        (4, BAD_BATCH, "Restarting"),
+        (5, PEER_LOST, "Restarting"),
+        (5, UNHEARD_OF, "Failed"),
+    ],
+)
+def test_what_fails_after_a_pod_began_to_go_is_not_charged(is_elastic, how, since, log, phase):
+    """Whatever its log says; a lost peer also where the clock of a node says otherwise."""
     job = a_job().with_elastic_workers(2, 2, 4) if is_elastic else a_job().with_workers(2)
     job.with_status(phase="Running", attempt=1)
-    going = a_pod(job.build()).running().with_condition("DisruptionTarget")
-    going = going.deleting(30) if is_deleting else going
-    for log, phase in ((PEER_LOST, "Restarting"), (BAD_BATCH, "Failed")):
-        peer = a_pod(job.build(), index=1).ended(1, 4, message=log)
-        status = status_of(plan_of(view_of(job.build(), going, peer, seconds=20)))
-        assert (status["phase"], status.get("failureCount")) == (phase, None)
+    peer = a_pod(job.build(), index=1).ended(1, 4, message=log)
+    plan = plan_of(view_of(job.build(), going(job.build(), how, since), peer, seconds=60))
+    assert (status_of(plan)["phase"], status_of(plan).get("failureCount")) == (phase, None)
+
+
+GOING = {
+    "evicted": (Reason.POD_EVICTED, "is being evicted"),
+    "drained": (Reason.POD_EVICTED, "is being deleted"),
+    "deleted": (Reason.POD_VANISHED, "is being deleted"),
+    "silent": (Reason.NODE_LOST, "does not answer"),
+}
+
+
+@pytest.mark.parametrize("how", GOING)
+def test_both_are_told_the_pod_that_goes_and_what_failed_after(how):
+    reason, says = GOING[how]
+    incident = incident_of(seen(going(JOB, how, 2), worker(1, 1, 4, BAD_BATCH), seconds=60))
+    failed = "train-worker-1 on node-1 exited with code 1: ValueError: bad batch 17"
+    message = f"train-worker-0 on node-1 {says}; after that, {failed}"
+    assert (incident.reason, incident.message) == (reason, message)
+    assert build_failure(seen(), incident).pod == "train-worker-0"
+
+
+def test_the_first_of_many_that_go_is_told():
+    late = a_pod(JOB, index=1).running().deleting(3)
+    incident = incident_of(seen(late, going(JOB, "silent", 2), worker(2, 1, 4, BAD_BATCH)))
+    assert incident.reason is Reason.NODE_LOST
+
+
+def test_a_pod_that_has_trained_to_its_end_goes_without_consequences():
+    done = a_pod(JOB).ended(0, 2).deleting(3)
+    incident = incident_of(seen(done, worker(1, 1, 4, BAD_BATCH)))
+    assert (incident.reason, incident.is_charged) == (Reason.POD_FAILED, True)
 
 
 def noted(*ended: PodBuilder) -> Raw:
@@ -221,7 +269,7 @@ NOT_WAITED_FOR = {
     "waited": seen(worker(0, 1, 4, PEER_LOST), seconds=9),
     "clock-of-the-node": seen(worker(0, 1, 90, PEER_LOST), seconds=9),
     "cause": seen(worker(0, 1, 4, BAD_BATCH)),
-    "going": seen(worker(0, 1, 4, PEER_LOST), a_pod(JOB, index=1).running().deleting()),
+    "going": seen(worker(0, 1, 4, PEER_LOST), worker(1, 1, 3, BAD_BATCH).deleting(5)),
     "gone": view_of(JOB, worker(0, 1, 4, PEER_LOST), a_pod(JOB, index=1).running(), seconds=5),
 }
 

@@ -386,7 +386,7 @@ def test_who_evicts_a_pod_is_told_also_if_its_peer_ended_first():
     evicted = a_pod(JOB).running().with_condition(TARGET, seconds=5, **PREEMPTED)
     peer = a_pod(JOB, index=1).ended(1, 9, message="RuntimeError: Connection reset by peer")
     message = incident_of(view_of(JOB, evicted, peer, seconds=20)).message
-    assert message.endswith("lost it: PreemptionByScheduler: preempting to accommodate a pod")
+    assert "evicted: PreemptionByScheduler: preempting to accommodate a pod; after" in message
 
 
 def test_a_program_that_failed_before_an_eviction_is_told_by_its_own_words():

@@ -66,7 +66,7 @@ def test_roles_are_counted():
         worker(2).running(),
         worker(3).ended(0),
         worker(4).ended(1),
-        worker(5).bound().with_status(phase="Unknown"),
+        worker(5).bound().with_status(phase="Unknown").with_condition("Ready", "False", 5),
     ]
     counts = status_of(view_of(a_job().with_workers(6), *pods)).roles
     (role,) = counts.values()
