@@ -134,7 +134,8 @@ class Job:
 
         With `follow`, waits for the pods and yields each line once, across restarts, until the job
         has ended; raises NotInTime after `timeout` seconds. The other arguments are the options of
-        `kubectl pdj logs`: `tail` is the number of lines of each pod, `since` is in seconds.
+        `kubectl pdj logs`: `tail` is the number of lines of each run of a
+        container, `since` is in seconds.
         """
         check(Job.logs, locals())
         printer = LogPrinter(self.name, False, timestamps, no_prefix, all_containers)

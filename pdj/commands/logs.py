@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--since", type=ago, metavar="5m", help="only lines that are not older than this"
     )
     parser.add_argument(
-        "--tail", type=natural, metavar="N", help="only the last N lines of each pod"
+        "--tail", type=natural, metavar="N", help="only the last N lines of each run of a container"
     )
     parser.add_argument(
         "--launcher-settings",

@@ -1,9 +1,9 @@
 """Reads one container's log: every line once, even if the stream breaks or the container restarts.
 
 The kubelet's timestamps say where to resume. After a break the log is requested again from the
-second of the last line on. Lines that were read before are dropped. These are the lines with an
-older timestamp than the last line's, and as many lines with the same timestamp as were read. Pieces
-of a very long line are treated as lines.
+second of the latest line on. Lines that were read before are dropped. These are, of the first that
+come, the lines with an older timestamp than the latest line's, and as many lines with the same
+timestamp as were read. Pieces of a very long line are treated as lines.
 """
 
 import math
@@ -71,6 +71,8 @@ class ContainerLog(threading.Thread):
         self._merger = merger
         self._wish = wish
         self._position = Position()
+        self._tail = wish.tail
+        """How many last lines to ask for; None once the run that is there at the start is read."""
         self._closed = threading.Event()
         self._news = threading.Event()
         self._lock = threading.Lock()
@@ -162,6 +164,7 @@ class ContainerLog(threading.Thread):
             if not self._closed.is_set() and self._find_pod() is not None:
                 for stamped in stamp_pieces(pieces_of(stream, MAX_LINE_BYTES)):
                     self._take(*stamped)
+                    self._tail = self._tail if "previous" in query else None
         finally:
             with self._lock:
                 self._stream = None
@@ -173,13 +176,12 @@ class ContainerLog(threading.Thread):
             "timestamps": "true",
             **more,
         }
+        if self._tail is not None:
+            query["tailLines"] = self._tail
         if self._position.time:
             query["sinceTime"] = whole_second(self._position.moment)
-        else:
-            if self._wish.tail is not None:
-                query["tailLines"] = self._wish.tail
-            if self._wish.since is not None:
-                query["sinceSeconds"] = self._wish.since
+        elif self._wish.since is not None:
+            query["sinceSeconds"] = self._wish.since
         return query
 
     def _take(self, moment: int, time: str, text: bytes) -> None:
@@ -214,7 +216,11 @@ def _split_stamp(text: bytes) -> tuple[tuple[int, str] | None, bytes]:
 
 
 class Position:
-    """How far a log has been read: the last line's moment, and how many lines have that moment."""
+    """How far a log has been read: its latest moment, and how many lines have that moment.
+
+    A line can be older than the one before it, because runtimes stamp the lines of standard output
+    and of standard error apart, and because clocks are set back.
+    """
 
     def __init__(self) -> None:
         self.time = ""
@@ -223,21 +229,23 @@ class Position:
         """The number of all lines read."""
         self._at_moment = 0
         self._to_skip = 0
+        self._is_behind = False
 
     def rewind(self) -> None:
         """Prepare for reading again from before this position."""
-        self._to_skip = self._at_moment
+        self._is_behind, self._to_skip = True, self._at_moment
 
     def is_new(self, moment: int) -> bool:
         """Whether a line with this timestamp is new; if so, count it."""
-        if moment < self.moment:
+        if self._is_behind and moment < self.moment:
             return False
-        if moment == self.moment and self._to_skip:
+        if self._is_behind and moment == self.moment and self._to_skip:
             self._to_skip -= 1
             return False
-        self._at_moment = self._at_moment + 1 if moment == self.moment else 1
-        self._to_skip = self._to_skip if moment == self.moment else 0
-        self.moment = moment
+        self._is_behind = False
+        if moment >= self.moment:
+            self._at_moment = self._at_moment + 1 if moment == self.moment else 1
+            self.moment = moment
         self.count += 1
         return True
 

@@ -70,10 +70,11 @@ def test_what_is_no_moment_is_refused(text):
     [
         [([1, 2, 2, 3, 3], [1, 2, 2, 3, 3]), ([2, 2, 3, 3, 3, 4], [3, 4])],
         [([5, 5], [5, 5]), ([5, 5, 5], [5]), ([5, 5, 5, 5], [5])],
+        [([1, 4, 3, 5, 2], [1, 4, 3, 5, 2]), ([4, 3, 5, 2, 6, 5], [6, 5])],
     ],
-    ids=["once", "twice within the same moment"],
+    ids=["once", "twice within the same moment", "not in order of time"],
 )
-def test_lines_that_come_again_after_a_break_are_dropped(reads):
+def test_lines_that_come_again_after_a_break_are_dropped_and_no_others(reads):
     position = Position()
     for moments, new in reads:
         assert [moment for moment in moments if position.is_new(moment)] == new
@@ -148,6 +149,8 @@ class Chunks:
             self.read = at + self.size
             yield self.text[at : at + self.size]
 
+    def release(self) -> None: ...
+
 
 LINES = "one\n\n0123456789\n0123456789a\n中文中文中文\n".encode() + b"\x80" * 25 + b"\nend"
 
@@ -211,3 +214,26 @@ def test_a_node_that_sends_nothing_is_given_up_by_the_reader_of_a_log_that_is_no
     reader.join(patience.SECONDS)
     assert not reader.is_alive()
     assert reader.problem is not None
+
+
+def test_of_a_container_that_was_restarted_come_the_last_lines_of_both_runs():
+    lines = [f"2026-01-02T03:04:{second:02}Z {second}\n" for second in range(20)]
+
+    class Node(Client):
+        def __init__(self) -> None: ...
+
+        def find(self, path: str, *_: Any) -> Raw:
+            status = {"name": "paddle", "restartCount": 1}
+            return {"metadata": {"uid": source(0).uid}, "status": {"containerStatuses": [status]}}
+
+        def stream(self, path: str, query: Any, read_seconds: float, *_: Any) -> Any:
+            run = lines[:10] if "previous" in query else lines[10:]
+            found = [each for each in run if each >= query.get("sinceTime", "")]
+            text = "".join(found[-query.get("tailLines", len(lines)) :]).encode()
+            return Chunks(text, 1000)
+
+    merged = merger(math.inf, 0)
+    reader = ContainerLog(Handle(Node(), "team", "train", Clock()), source(0), merged, Wish(tail=2))
+    reader.start()
+    reader.join(patience.SECONDS)
+    assert [each.text for each in merged.take(0)] == [b"8", b"9", b"18", b"19"]
