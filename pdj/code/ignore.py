@@ -50,10 +50,10 @@ def read_patterns(folder: Path) -> list[Pattern]:
     """The patterns of the folder's `.pdjignore`; empty if there is no such file."""
     file = folder / FILE
     try:
-        lines = read(file, MAX_IGNORE_BYTES).decode().splitlines() if os.path.lexists(file) else []
+        text = read(file, MAX_IGNORE_BYTES).decode("utf-8-sig") if os.path.lexists(file) else ""
     except (OSError, ValueError) as error:
         raise Problem(f"cannot read {FILE}: {getattr(error, 'strerror', error)}") from error
-    stripped = ((number, line.strip()) for number, line in enumerate(lines, 1))
+    stripped = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
     return [
         parse_pattern(line, f"{FILE}:{number}")
         for number, line in stripped

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def add_creation(parser: argparse.ArgumentParser) -> None:
     """The options of commands that create jobs, except `--requirements`."""
-    assignment = "change a field, e.g. spec.worker.replicas=4 (repeatable)"
+    assignment = r"change a field, e.g. spec.worker.replicas=4 (repeatable; a dot in a name is \.)"
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help=assignment)
     add_code(parser)
     parser.add_argument(

@@ -8,13 +8,14 @@ from api.objects import Raw
 from pdj.documents.reader import read_value
 from pdj.errors import Usage
 
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d+|[^\[\]=]+=[^\[\]]*)\]")
+_STEP = re.compile(r"((?:[^.\[\]\\]|\\.)+)|\[(\d+|[^\[\]=]+=[^\[\]]*)\]")
 
 
 def set_field(obj: Raw, assignment: str) -> None:
-    """Set one field, for example `spec.worker.replicas=4`.
+    r"""Set one field, for example `spec.worker.replicas=4`.
 
-    A list's element is named by index or field: `containers[0]` or `containers[name=paddle]`.
+    A list's element is named by index or field: `containers[0]` or `containers[name=paddle]`. A dot
+    in a name is written `\.`, as for Helm: `limits.nvidia\.com/gpu`.
     The value is read as YAML. Missing objects on the path are created. Raises Usage for a missing
     list or list element, a field of a text or number, and a path or value that cannot be read.
     """
@@ -45,9 +46,9 @@ def _split(assignment: str) -> tuple[str, str, str]:
 def _steps(path: str) -> list[str]:
     found = list(_STEP.finditer(path))
     whole = "".join(match.group() for match in found)
-    if whole != path.replace(".", "") and whole != path:
+    if whole.replace(".", "") != path.replace(".", ""):
         return []
-    return [match.group(1) or match.group(2) for match in found]
+    return [match.group(2) or re.sub(r"\\(.)", r"\1", match.group(1)) for match in found]
 
 
 def _enter(place: Any, step: str, after: str, path: str) -> Any:

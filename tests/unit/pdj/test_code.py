@@ -68,7 +68,7 @@ def refusal(folder: Path, *includes: str) -> str:
 def test_ignored_files_stay_at_home(tmp_path, is_kept):
     write(tmp_path, "train.py", "lib/a.py", "lib/__pycache__/a.pyc", "runs/1/x", "data/a.csv")
     write(tmp_path, "deep/data/a.csv", "x.log", "deep/x.log", "gone.py")
-    (tmp_path / ".pdjignore").write_text("# large\n\n/data/*.csv\nruns/\n*.log\n")
+    (tmp_path / ".pdjignore").write_text("\ufeffruns/\n# large\n\n/data/*.csv\n*.log\n")
     names = [".pdjignore", "deep/data/a.csv", "lib/a.py", "train.py"]
     if is_kept:
         git(tmp_path, "init")

@@ -27,10 +27,13 @@ from tests.memory.builders import a_job, a_template
         ("spec.a=", ("spec", "a"), None),
         ("spec.a=2026-01-02", ("spec", "a"), "2026-01-02"),
         ("spec.a={b: [1]}", ("spec", "a"), {"b": [1]}),
+        (r"labels.a\.b\.io/c.d=z", ("labels", "a.b.io/c", "d"), "z"),
+        (r"spec.list[name=one].x\.y=z", ("spec", "list", 0, "x.y"), "z"),
+        ("spec.list[name=a.b].x=z", ("spec", "list", 2, "x"), "z"),
     ],
 )
 def test_set_changes_the_field_at_a_path(assignment, place, value):
-    obj: Any = {"spec": {"list": [{"name": "one"}, {"name": "two"}]}}
+    obj: Any = {"spec": {"list": [{"name": "one"}, {"name": "two"}, {"name": "a.b"}]}}
     set_field(obj, assignment)
     for step in place:
         obj = obj[step]
@@ -44,6 +47,7 @@ def test_set_changes_the_field_at_a_path(assignment, place, value):
         "spec",
         "=1",
         "spec.list[7].name=z",
+        "spec.a\\=z",
         "spec.new[0]=1",
         "spec.text.x=1",
         "spec.text.x.y=1",
