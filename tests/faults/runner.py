@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 LIMIT_SECONDS = 300
-PATIENCE = "0.05"
+PATIENCE = "0.02"
 """Where a mutant makes a test wait in vain, it fails by itself before the limit."""
 ARGUMENTS = (
     *("-x", "-q", "--no-header"),
