@@ -11,9 +11,8 @@ from reconcile.attempt.restart import (
     with_record,
 )
 from reconcile.failure.incident import (
-    Incident,
     describe,
-    failed_pods,
+    ended_pods,
     judge_pod,
     name_culprit,
     peer_loss,
@@ -30,12 +29,12 @@ def find_elastic_move(view: View) -> Move | None:
     untrained = find_untrained(view)
     if untrained is not None:
         return answer_incident(view, untrained)
-    failed = failed_pods(view)
+    failed = [pod for pod in ended_pods(view) if not pod.is_deleting]
     # The recorded pods are deleted first. Status keeps few records; if it dropped the record of a
     # pod that still exists, the same failure would be recorded again.
     if not failed or any(is_recorded(view, pod) for pod in failed):
         return None
-    return _answer_failures(view, [judge_pod(view, pod) for pod in failed])
+    return _answer_failures(view, failed)
 
 
 def is_recorded(view: View, pod: PodView) -> bool:
@@ -64,16 +63,16 @@ def _seconds_left(view: View, failure: Failure, delay: float) -> float:
     return max(0.0, delay - (view.now - since).total_seconds()) if since else 0.0
 
 
-def _answer_failures(view: View, incidents: list[Incident]) -> Move:
+def _answer_failures(view: View, failed: list[PodView]) -> Move:
     """Record the failures, so that pods are replaced; if too few workers live, end the attempt."""
+    incidents = [judge_pod(view, pod) for pod in failed]
     fatal = next((incident for incident in incidents if incident.is_fatal), None)
-    first = describe(view, fatal) if fatal else name_culprit(view, incidents)
     live = sum(peer.is_live for peer in view.of_role(Role.WORKER))
     trained = len(view.completed[Role.WORKER])
-    if first.is_fatal:
-        return answer_incident(view, first)
+    if fatal:
+        return answer_incident(view, describe(view, fatal))
     if live + trained < view.job.spec.roles[Role.WORKER].least:
-        return answer_incident(view, peer_loss(view) or first)
+        return answer_incident(view, peer_loss(view, failed) or name_culprit(view, incidents))
     status = view.job.status
     recorded = [describe(view, incident) for incident in incidents[:MAX_FAILURES]]
     for incident in recorded:

@@ -21,14 +21,11 @@ reports the pod's end a second later.
 
 
 def find_culprit(failed: Sequence[PodView]) -> PodView:
-    """The failed pod to name: one with a device error, else the first whose log names another cause
-    than a lost peer, else the first.
+    """The failed pod to name: one with a device error, else the first.
 
-    `failed` is sorted by end time. A device error makes peers fail with errors of their own, never
-    the other way round.
+    A device error makes peers fail with errors of their own, never the other way round.
     """
-    broken = next((pod for pod in failed if is_of_hardware(pod)), None)
-    return broken or next((pod for pod in failed if not tells_of_lost_peer(pod)), failed[0])
+    return next((pod for pod in failed if is_of_hardware(pod)), failed[0])
 
 
 def is_of_hardware(pod: PodView) -> bool:
@@ -39,19 +36,16 @@ def is_of_hardware(pod: PodView) -> bool:
 def seconds_to_blame(view: View, failed: Sequence[PodView]) -> float:
     """Seconds left for the pods that still run to report a cause; 0 if no cause is expected.
 
-    None is expected if a pod is gone or being deleted, because that is a cause by itself.
+    None is expected if a pod is gone, because that is a cause by itself.
     """
-    names = {pod.name for pod in failed}
-    others = [pod for pod in view.pods.values() if pod.name not in names]
-    if view.missing or any(pod.is_deleting for pod in others):
-        return 0.0
-    if not any(pod.state is PodState.RUNNING for pod in others):
+    is_running = any(pod.state is PodState.RUNNING for pod in view.pods.values())
+    if view.missing or not is_running or not tells_of_lost_peer(failed[0]):
         return 0.0
     ended_at = failed[0].end.finished_at if failed[0].end else None
     waited = (view.now - ended_at).total_seconds() if ended_at else BLAME_SECONDS
     if not -CLOCK_SKEW.total_seconds() <= waited < BLAME_SECONDS:
         return 0.0
-    return BLAME_SECONDS - waited if all(tells_of_lost_peer(pod) for pod in failed) else 0.0
+    return BLAME_SECONDS - waited
 
 
 def tells_of_lost_peer(pod: PodView) -> bool:

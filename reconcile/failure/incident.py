@@ -1,7 +1,8 @@
 """Incidents: what ended an attempt, which pod caused it, whether it counts against backoffLimit.
 
-One incident often fails many pods. The pod that ended first decides whether the incident counts;
-`blame` chooses which pod is named.
+One incident often fails many pods. The pod whose end began first decides whether the incident
+counts; one whose log only tells of a lost peer is never the first. `blame` chooses which pod is
+named.
 """
 
 from dataclasses import dataclass, replace
@@ -60,41 +61,42 @@ def find_incident(view: View) -> Incident | None:
 
     None while the attempt goes on, and while we wait for a pod whose log has the cause.
     """
-    failures = [judge_pod(view, pod) for pod in failed_pods(view)]
-    for incident in failures:
+    ended = ended_pods(view)
+    incidents = [judge_pod(view, pod) for pod in ended]
+    for incident in incidents:
         if incident.is_fatal:
             return describe(view, incident)
-    if failures:
-        return peer_loss(view) or (None if seconds_to_verdict(view) else _recall(view, failures))
-    noted = noted_failure(view)
-    if noted is not None:
-        return _of_record(noted)
+    if ended or noted_failure(view):
+        return peer_loss(view, ended) or (
+            None if seconds_to_verdict(view) else _recall(view, ended)
+        )
     return _find_loss(view) if view.has_started else None
 
 
-def peer_loss(view: View) -> Incident | None:
-    """The incident of a pod that others are ending, or whose node is silent, if it was the first.
+def peer_loss(view: View, ended: list[PodView]) -> Incident | None:
+    """The incident of the pod that decides, if others end it or its node is silent; else None.
 
-    It was if all that failed did so later, or tell of a lost peer: the clocks of nodes differ.
+    It also tells of the failures that followed.
     """
-    failed = failed_pods(view)
-    going = [p for p in view.pods.values() if p.ending.is_going and not _has_failed(p)]
-    if not going:
+    there = (pod for pod in view.pods.values() if pod.state is not PodState.SUCCEEDED)
+    going = (pod for pod in there if pod.ending.interrupted_at)
+    first = min((*ended, *going), key=_order, default=None)
+    if first is None or _is_of_program(first):
         return None
-    pod, first = min(going, key=_began), failed[0]
-    if _began(pod) > _began(first) and not all(map(tells_of_lost_peer, failed)):
-        return None
-    followed = describe(view, judge_pod(view, first)).message
-    incident = _vanishing(view, pod)
-    return replace(incident, message=f"{incident.message}; after that, {followed}")
+    incident, noted = describe(view, judge_pod(view, first)), noted_failure(view)
+    followed = describe_record(noted) if noted else ""
+    if failures := _failures(view, ended):
+        followed = name_culprit(view, failures).message
+    told = f"{incident.message}; after that, {followed}" if followed else incident.message
+    return replace(incident, message=told)
 
 
 def seconds_to_verdict(view: View) -> float:
     """Seconds left to wait for a pod whose log has the cause of the failures; else 0."""
-    failed = failed_pods(view)
-    if view.job.spec.is_elastic or not failed or not _is_programs_own(judge_pod(view, failed[0])):
+    ended = ended_pods(view)
+    if view.job.spec.is_elastic or not ended or not _is_programs_own(judge_pod(view, ended[0])):
         return 0.0
-    return seconds_to_blame(view, failed)
+    return seconds_to_blame(view, ended)
 
 
 def note_failure(view: View) -> JobStatus:
@@ -105,7 +107,7 @@ def note_failure(view: View) -> JobStatus:
     """
     if noted_failure(view) is not None:
         return view.job.status
-    incident = name_culprit(view, [judge_pod(view, pod) for pod in failed_pods(view)])
+    incident = name_culprit(view, [judge_pod(view, pod) for pod in ended_pods(view)])
     return view.job.status.with_failure(build_failure(view, incident))
 
 
@@ -123,19 +125,22 @@ def forget_noted(view: View) -> JobStatus:
     return replace(view.job.status, failures=kept)
 
 
-def _recall(view: View, failures: list[Incident]) -> Incident:
+def _recall(view: View, ended: list[PodView]) -> Incident:
     """The noted failure, if its pod is gone but failed first, and no other pod's log has a cause.
 
     Else the incident of the pods that are still there.
     """
-    incident, noted = name_culprit(view, failures), noted_failure(view)
-    if noted is None or any(each.pod and each.pod.name == noted.pod for each in failures):
-        return incident
-    if _is_programs_own(incident) and incident.pod and not tells_of_lost_peer(incident.pod):
-        return incident
-    first = failures[0].pod
-    ended_before = first is not None and end_time(first) < noted.time
-    return incident if ended_before else _of_record(noted)
+    noted = noted_failure(view)
+    if noted is None or any(
+        pod.name == noted.pod or not tells_of_lost_peer(pod) or _began(pod) < noted.time
+        for pod in filter(_is_of_program, ended)
+    ):
+        return name_culprit(view, _failures(view, ended))
+    return _of_record(noted)
+
+
+def _failures(view: View, ended: list[PodView]) -> list[Incident]:
+    return [judge_pod(view, pod) for pod in ended if _is_of_program(pod)]
 
 
 def _of_record(record: Failure) -> Incident:
@@ -144,7 +149,16 @@ def _of_record(record: Failure) -> Incident:
 
 def describe(view: View, incident: Incident) -> Incident:
     """The incident, with its message filled in if a pod caused it."""
-    return replace(incident, message=describe_end(view, incident.pod)) if incident.pod else incident
+    return replace(incident, message=_told(view, incident.pod)) if incident.pod else incident
+
+
+def _told(view: View, pod: PodView) -> str:
+    if _is_of_program(pod) or (pod.state is PodState.FAILED and not pod.is_deleting):
+        return describe_end(view, pod)
+    how = "does not answer" if pod.ending.is_silent else "is being evicted"
+    how = "is being deleted" if pod.is_deleting else how
+    where = f" on {pod.node}" if pod.node else ""
+    return f"{pod.name}{where} {how}{describe_disruption(pod)}"
 
 
 def name_culprit(view: View, failures: list[Incident]) -> Incident:
@@ -159,16 +173,26 @@ def _is_programs_own(incident: Incident) -> bool:
     return incident.reason is Reason.POD_FAILED
 
 
-def failed_pods(view: View) -> list[PodView]:
-    """The attempt's failed pods that are not being deleted, sorted by when their end began."""
-    failed = filter(_has_failed, view.pods.values())
-    return sorted(
-        failed, key=lambda pod: (_began(pod), pod.ending.author is Author.PROGRAM, pod.name)
+def _is_of_program(pod: PodView) -> bool:
+    return pod.ending.author is Author.PROGRAM
+
+
+def ended_pods(view: View) -> list[PodView]:
+    """The attempt's pods that have failed or are being deleted; the first one decides."""
+    there = (pod for pod in view.pods.values() if pod.state is not PodState.SUCCEEDED)
+    ended = (
+        p for p in there if (view.has_started if p.is_deleting else p.state is PodState.FAILED)
     )
+    return sorted(ended, key=_order)
 
 
-def _has_failed(pod: PodView) -> bool:
-    return pod.state is PodState.FAILED and not pod.is_deleting
+def _order(pod: PodView) -> tuple[bool, str, bool, str]:
+    """Sorts pods by when their end began; after these, those that only lost a peer.
+
+    A peer is lost first, whatever the clocks of the nodes say.
+    """
+    is_programs = _is_of_program(pod)
+    return is_programs and tells_of_lost_peer(pod), _began(pod), is_programs, pod.name
 
 
 def _began(pod: PodView) -> str:
@@ -177,21 +201,21 @@ def _began(pod: PodView) -> str:
 
 
 def judge_pod(view: View, pod: PodView) -> Incident:
-    """The incident of a failed pod, without its message.
+    """The incident of a pod that has failed or is going, without its message.
 
     `describe` adds the message only where it is needed, as thousands of pods can have failed.
     """
     action = match_policy(view.job.spec.pod_failure_policy, pod)
     if action is PolicyAction.FAIL_JOB:
         return Incident(Reason.POD_FAILURE_POLICY, "", False, is_fatal=True, pod=pod)
-    is_programs, end = pod.ending.author is Author.PROGRAM, pod.end
+    is_programs, end = _is_of_program(pod), pod.end
     codes = (*LAUNCHER_CODES, ELASTIC_GAVE_UP_CODE) if view.job.spec.is_elastic else LAUNCHER_CODES
     if is_programs and end is not None and end.is_trainer and end.exit_code in codes:
         return Incident(Reason.TRAINER_ASKED_RESTART, "", False, pod=pod)
+    if action is not PolicyAction.COUNT and not is_programs:
+        return Incident(_disruption(pod), "", False, pod=pod)
     if action is PolicyAction.IGNORE:
         return Incident(Reason.FAILURE_POLICY_IGNORE, "", False, pod=pod)
-    if action is None and not is_programs:
-        return Incident(_disruption(pod), "", False, pod=pod)
     if action is None and has_moved(view, pod):
         # The node has recreated the pod, and the program did not find itself among its peers.
         return Incident(Reason.ADDRESS_CHANGED, "", False, pod=pod)
@@ -245,11 +269,7 @@ def record_time(view: View, pod: PodView | None) -> str:
 
 
 def _find_loss(view: View) -> Incident | None:
-    """The incident of a pod that is gone, is being deleted, has moved or has a stale ConfigMap."""
-    lost = (p for p in view.pods.values() if p.is_deleting and p.state is not PodState.SUCCEEDED)
-    going = [_vanishing(view, pod) for pod in lost]
-    if going:
-        return next((incident for incident in going if incident.is_fatal), going[0])
+    """The incident of a pod that is gone, has moved or has a stale ConfigMap."""
     if view.missing and view.was_whole:
         message = f"{_some(view.missing)} vanished, but the peers still have the old address"
         gone = view.missing[:8]
@@ -265,25 +285,9 @@ def _find_loss(view: View) -> Incident | None:
     return None
 
 
-def _vanishing(view: View, pod: PodView) -> Incident:
-    if pod.ending.author is Author.PROGRAM:
-        return describe(view, judge_pod(view, pod))  # it failed before
-    where = f" on {pod.node}" if pod.node else ""
-    message = f"{pod.name}{where} {_going(pod)}{describe_disruption(pod)}"
-    action = match_policy(view.job.spec.pod_failure_policy, pod)
-    if action is PolicyAction.FAIL_JOB:
-        return Incident(Reason.POD_FAILURE_POLICY, message, False, is_fatal=True, pod=pod)
-    reason = Reason.POD_VANISHED if pod.ending.author is Author.USER else _disruption(pod)
-    return Incident(reason, message, action is PolicyAction.COUNT, pod=pod)
-
-
-def _going(pod: PodView) -> str:
-    if pod.is_deleting:
-        return "is being deleted"
-    return "does not answer" if pod.ending.is_silent else "is being evicted"
-
-
 def _disruption(pod: PodView) -> Reason:
+    if pod.ending.author is Author.USER:
+        return Reason.POD_VANISHED
     return Reason.NODE_LOST if pod.ending.has_lost_node else Reason.POD_EVICTED
 
 

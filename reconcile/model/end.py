@@ -124,12 +124,6 @@ class PodEnd:
         return self.author in (Author.CLUSTER, Author.USER)
 
     @property
-    def is_going(self) -> bool:
-        """Whether others are ending the pod, or its node is silent, and no program ended before."""
-        is_ending = self.is_silent or any(True for _ in self._interruptions())
-        return is_ending and self.author is not Author.PROGRAM
-
-    @property
     def is_silent(self) -> bool:
         """Whether the cluster, and not the kubelet, says that the pod is not ready or unknown."""
         if (self.raw.get("status") or {}).get("phase") == "Unknown":
@@ -140,11 +134,16 @@ class PodEnd:
 
     @property
     def began(self) -> datetime | None:
-        """When others began to end the pod, its node fell silent or its container ended, whichever
-        came first; None if that is not known."""
+        """When others interrupted the pod or its container ended, whichever came first; None if
+        that is not known."""
         finished = self.container.finished_at if self.container and self.is_over else None
+        return min(filter(None, (finished, self.interrupted_at)), default=None)
+
+    @property
+    def interrupted_at(self) -> datetime | None:
+        """When others began to end the pod or its node fell silent; None if that is not known."""
         silent = condition_since(self.raw, "Ready", "False") if self.is_silent else None
-        return min(filter(None, (finished, silent, *self._interruptions())), default=None)
+        return min(filter(None, (silent, *self._interruptions())), default=None)
 
     @property
     def words(self) -> str:

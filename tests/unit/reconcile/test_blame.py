@@ -106,14 +106,41 @@ def test_others_are_counted_and_the_record_is_the_culprits():
     [
         (0, BAD_BATCH, Reason.POD_EVICTED),
         (3, UNHEARD_OF, Reason.POD_EVICTED),
-        (4, PEER_LOST, Reason.POD_FAILED),
+        (4, PEER_LOST, Reason.POD_EVICTED),
+        (4, BAD_BATCH, Reason.POD_FAILED),
     ],
 )
-def test_the_first_whose_end_began_decides_what_is_charged(told, log, reason):
+@pytest.mark.parametrize("is_over", [False, True])
+def test_the_first_whose_end_began_decides_what_is_charged(told, log, reason, is_over):
     """The evicted pod needs its grace, so its peers often end before it does."""
-    evicted = worker(1, 143, 5).with_condition("DisruptionTarget", seconds=told)
-    incident = incident_of(seen(evicted, worker(0, 1, 3, log)))
+    evicted = worker(1, 143, 5) if is_over else a_pod(JOB, index=1).running()
+    evicted.with_condition("DisruptionTarget", seconds=told)
+    incident = incident_of(seen(evicted, worker(0, 1, 3, log), seconds=60))
     assert (incident.reason, incident.is_charged) == (reason, reason is Reason.POD_FAILED)
+    assert ("; after that, train-worker-0" in incident.message) is not incident.is_charged
+
+
+def test_a_container_that_its_node_lost_decides_over_those_that_lost_it():
+    lost = a_pod(JOB).ended(137, 5, reason="ContainerStatusUnknown")
+    incident = incident_of(seen(lost, worker(1, 1, 4, PEER_LOST), seconds=60))
+    assert (incident.reason, incident.is_charged) == (Reason.NODE_LOST, False)
+
+
+def test_of_those_that_fail_after_a_pod_began_to_go_the_culprit_is_told():
+    evicted = a_pod(JOB).running().with_condition("DisruptionTarget", seconds=3)
+    after = (worker(1, 1, 4, PEER_LOST), worker(2, 1, 5, BAD_BATCH))
+    message = incident_of(seen(evicted, *after)).message
+    told = "train-worker-2 on node-1 exited with code 1, and 1 other failed, too: ValueError: bad"
+    assert f"; after that, {told}" in message
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_program_that_failed_first_is_charged_and_told_though_its_pod_is_deleted(index):
+    culprit = worker(index, 1, 3, BAD_BATCH).deleting(4)
+    drained = a_pod(JOB, index=1 - index).running().deleting(5)
+    for others in ((), (worker(2, 1, 4, PEER_LOST),)):
+        view = seen(culprit, drained, *others)
+        assert (named(view), incident_of(view).is_charged) == (f"train-worker-{index}", True)
 
 
 def test_one_that_aborted_without_a_word_waits_for_the_culprit():
@@ -180,9 +207,31 @@ def test_the_first_of_many_that_go_is_told():
     assert incident.reason is Reason.NODE_LOST
 
 
-def test_a_pod_that_has_trained_to_its_end_goes_without_consequences():
-    done = a_pod(JOB).ended(0, 2).deleting(3)
-    incident = incident_of(seen(done, worker(1, 1, 4, BAD_BATCH)))
+@pytest.mark.parametrize(
+    "done",
+    [
+        pytest.param(a_pod(JOB).ended(0, 2).deleting(3), id="deleted"),
+        pytest.param(a_pod(JOB).ended(0, 2).deleting(2), id="deleted-as-status-knew"),
+    ],
+)
+def test_a_pod_that_has_trained_to_its_end_goes_without_consequences(done):
+    job = copy.deepcopy(JOB)
+    job["status"]["worker"] = {"replicas": 4, "completedIndexes": "0"}
+    incident = incident_of(seen(done, worker(1, 1, 4, BAD_BATCH), job=job))
+    assert (incident.reason, incident.is_charged) == (Reason.POD_FAILED, True)
+
+
+UNTIMED = {
+    "not-ready": {"conditions": [{"type": "Ready", "status": "False"}]},
+    "unknown": {"phase": "Unknown"},
+    "in-words": {"reason": "ProviderFailed"},
+}
+
+
+@pytest.mark.parametrize("status", UNTIMED.values(), ids=UNTIMED)
+def test_a_pod_that_lives_and_goes_since_nobody_knows_when_decides_nothing(status):
+    odd = a_pod(JOB).bound().with_status(**status)
+    incident = incident_of(seen(odd, worker(1, 1, 4, BAD_BATCH)))
     assert (incident.reason, incident.is_charged) == (Reason.POD_FAILED, True)
 
 
@@ -206,13 +255,11 @@ def test_a_lost_peer_waits_for_the_culprit_and_is_noted_meanwhile():
     [
         pytest.param((), id="alone"),
         pytest.param((worker(2, 1, 5, PEER_LOST),), id="others-lost-a-peer-too"),
-        pytest.param((worker(2, 143, 5).with_condition("DisruptionTarget"),), id="evicted-later"),
-        pytest.param((worker(2, 143, 5).deleting(),), id="more-are-going"),
     ],
 )
 def test_a_noted_failure_is_charged_and_told_though_its_pod_is_gone(others):
     job = noted(worker(1, 1, 4, PEER_LOST))
-    rest = [a_pod(JOB, index=index).running() for index in (0, 2, 3)[: 3 - len(others)]]
+    rest = [a_pod(JOB, index=index).running() for index in (0, 3, 2)[: 3 - len(others)]]
     status = status_of(plan_of(view_of(job, *others, *rest, seconds=7)))
     assert status["phase"] == "Failed", "it is charged"
     (failed,) = [each for each in status["conditions"] if each["type"] == "Failed"]
@@ -232,11 +279,21 @@ def test_a_verdict_replaces_the_noted_failure():
         assert (record["pod"], record["exitCode"]) == ("train-worker-0", 1)
 
 
-def test_what_follows_an_eviction_is_not_charged_though_it_was_noted_first():
-    job = noted(worker(1, 1, 4, PEER_LOST))
-    evicted = worker(2, 143, 3).with_condition("DisruptionTarget")
-    incident = incident_of(view_of(job, evicted, a_pod(JOB).running(), seconds=7))
-    assert (incident.reason, incident.is_charged) == (Reason.POD_EVICTED, False)
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize(
+    "going",
+    [
+        pytest.param(worker(2, 143, 6).with_condition("DisruptionTarget", seconds=3), id="over"),
+        pytest.param(worker(2, 143, 6).deleting(3), id="deleted"),
+        pytest.param(a_pod(JOB, index=2).running().with_condition("DisruptionTarget"), id="going"),
+    ],
+)
+def test_what_follows_an_eviction_is_told_and_not_charged_though_it_was_noted(going, is_there):
+    failed = worker(1, 1, 4, PEER_LOST)
+    pods = (going, a_pod(JOB).running(), *([failed] if is_there else ()))
+    incident = incident_of(view_of(noted(failed), *pods, seconds=7))
+    assert (incident.pod and incident.pod.name, incident.is_charged) == ("train-worker-2", False)
+    assert "; after that, train-worker-1 on node-1 exited with code 1: Runtime" in incident.message
 
 
 def test_a_failure_of_another_attempt_is_none_that_was_noted():
@@ -269,7 +326,6 @@ NOT_WAITED_FOR = {
     "waited": seen(worker(0, 1, 4, PEER_LOST), seconds=9),
     "clock-of-the-node": seen(worker(0, 1, 90, PEER_LOST), seconds=9),
     "cause": seen(worker(0, 1, 4, BAD_BATCH)),
-    "going": seen(worker(0, 1, 4, PEER_LOST), worker(1, 1, 3, BAD_BATCH).deleting(5)),
     "gone": view_of(JOB, worker(0, 1, 4, PEER_LOST), a_pod(JOB, index=1).running(), seconds=5),
 }
 

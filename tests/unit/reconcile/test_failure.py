@@ -60,7 +60,7 @@ ENDS = {
     "evicted-by-its-node": (failed("Evicted"), None, Reason.POD_EVICTED, False, False),
     "its-own-deadline": (failed("DeadlineExceeded"), None, Reason.POD_FAILED, True, False),
     "while-it-goes": (GOING, None, Reason.POD_EVICTED, False, False),
-    "while-it-goes-counts": (GOING, COUNT_DISRUPTED, Reason.POD_EVICTED, True, False),
+    "while-it-goes-counts": (GOING, COUNT_DISRUPTED, Reason.POD_FAILED, True, False),
     "while-it-goes-fails": (GOING, FAIL_ON_DISRUPTED, Reason.POD_FAILURE_POLICY, False, True),
 }
 
