@@ -111,8 +111,9 @@ def _warned(facts: Facts) -> list[Event]:
 
 
 def _warnings(facts: Facts, warned: list[Event]) -> Iterator[Remark]:
-    """The last Warnings, then why not all Events could be read."""
-    lines = [f"{each.name}: {each.reason}: {first_line(each.message)}" for each in warned]
+    """The last Warnings, before them other Events as far as there is room; why some are missing."""
+    last = sorted(warned, key=lambda each: each.type == "Warning")
+    lines = [f"{each.name}: {each.reason}: {first_line(each.message)}" for each in last]
     # In each attempt, pods of the same name have the same Warnings: keep the last of each.
     yield from [*dict.fromkeys(reversed(lines))][MAX_WARNINGS - 1 :: -1]
     asked = (each for name, each in facts.answers.items() if name.startswith(EVENTS))

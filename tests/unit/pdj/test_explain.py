@@ -13,7 +13,7 @@ from api.catalogue.reasons import REASONS
 from api.constants import Reason
 from api.objects import Raw
 from kube.errors import Forbidden
-from pdj.facts.facts import HIDDEN
+from pdj.facts.facts import HIDDEN, Remark
 from pdj.facts.picture import JobPicture
 from pdj.gather.facts import gather
 from pdj.judge.evidence import GONE
@@ -172,19 +172,35 @@ def test_what_a_pod_needs_before_it_starts_is_not_waited_for(warning, pod, secon
 
 @pytest.mark.parametrize(("node", "is_shown"), [("", True), ("node-1", False)])
 def test_what_an_autoscaler_says_of_a_pod_without_a_node_is_shown(node, is_shown):
+    why = "pod didn't trigger scale-up: 3 max node group size reached"
+    said = f"train-worker-0: NotTriggerScaleUp: {why}"
+    assert warned(node, ("Normal", "NotTriggerScaleUp", said)) == [said] * is_shown
+
+
+def test_no_other_events_of_a_pod_without_a_node_hide_its_warnings():
+    warning = "train-worker-0: FailedScheduling: 0/4 nodes are available"
+    others = [f"train-worker-0: TriggeredScaleUp: group {number}" for number in range(9)]
+    told = [("Warning", "FailedScheduling", warning)]
+    told += [("Normal", "TriggeredScaleUp", each) for each in others]
+    assert warned("", *told) == [*others[-4:], warning]
+
+
+def warned(node: str, *told: tuple[str, str, str]) -> list[Remark]:
+    """What is shown of a pod's Events: of each the type, the reason and the line."""
     job = a_job().with_workers(1).with_status(phase="Pending")
     job.with_condition("Pending", True, reason=Reason.UNSCHEDULABLE)
     pod = a_pod(job.build()).bound(node).build()
-    event = {
-        "type": "Normal",
-        "reason": "NotTriggerScaleUp",
-        "message": "pod didn't trigger scale-up: 3 max node group size reached",
-        "involvedObject": pod["metadata"] | {"kind": "Pod"},
-        "metadata": {"creationTimestamp": stamp()},
-    }
-    story = explained(Cluster(events=[event]), JobPicture(job.build(), (pod,)))
-    said = f"train-worker-0: NotTriggerScaleUp: {event['message']}"
-    assert [*story.warnings] == [said] * is_shown
+    events = [
+        {
+            "type": type_,
+            "reason": reason,
+            "message": said.split(": ", 2)[2],
+            "involvedObject": pod["metadata"] | {"kind": "Pod"},
+            "metadata": {"creationTimestamp": stamp(seconds)},
+        }
+        for seconds, (type_, reason, said) in enumerate(told)
+    ]
+    return [*explained(Cluster(events=events), JobPicture(job.build(), (pod,))).warnings]
 
 
 @pytest.mark.parametrize(("asked", "fits"), [(4, True), ("4", True), (8, False), ("8", False)])
