@@ -3,7 +3,7 @@
 Starts a local Kubernetes control plane and node, installs the CRD and the operator's own
 ServiceAccount and roles, runs the operator with that account's token, submits a PaddleJob and
 follows it. The exit code is 0 if the job completes, 130 if the run is interrupted, and 1 otherwise.
-If the job fails or takes too long, the last log lines of its pods are printed.
+If the job fails or takes too long, it is explained.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from examples.quickstart.follow import Follower
+from examples.quickstart.follow import follow
 from localcluster import Cluster, ClusterConfig
 from localcluster.commands.manifests import create_objects
 from localcluster.commands.operator import install_operator, start_operator
@@ -84,7 +84,7 @@ def run(file: Path, timeout_seconds: float, images: Sequence[Path] = ()) -> int:
         start_operator(cluster)
         say(started, f"kubectl create -f {file}")
         print(create_objects(cluster, documents, namespace), end="")
-        return Follower(cluster, namespace, name).follow(timeout_seconds)
+        return follow(cluster, namespace, name, timeout_seconds)
 
 
 def read_documents(file: Path) -> list[dict[str, Any]]:
