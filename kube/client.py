@@ -40,7 +40,9 @@ STRICT: Query = {"fieldValidation": "Strict"}
 
 
 class Credentials(Protocol):
-    """The credentials of this client, as an Authorization header."""
+    """The credentials of this client: an Authorization header, or a certificate of the endpoint's
+    TLS context.
+    """
 
     def header(self) -> str | None:
         """The header's value; None if there is none, for example with a client certificate."""
@@ -237,6 +239,8 @@ class Client:
         response = self._transmit(exchange, request, authorization)
         if response.status == HTTPStatus.UNAUTHORIZED:
             self._credentials.renew(refused=authorization)
+            if authorization is None:  # they were opened with the certificate that is refused
+                self._pool.close_idle()
             response = self._transmit(exchange, request, self._credentials.header())
         if response.status >= 300:
             raise self._error_from(response)

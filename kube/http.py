@@ -297,6 +297,10 @@ class Pool:
         """Close the idle connections, and each of the others when it comes back to the pool."""
         with self._lock:
             self._size = 0
+        self.close_idle()
+
+    def close_idle(self) -> None:
+        """Close the idle connections, so that the next request opens another one."""
         self._close_idle(unproven_since=float("inf"))
 
     def _close_idle(self, unproven_since: float) -> None:

@@ -2,7 +2,10 @@
 
 import os
 import ssl
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
 from kube.client import Client, Connection
@@ -19,19 +22,28 @@ IDLE_CONNECTIONS = 8
 
 @dataclass(slots=True)
 class UserCredentials:
-    """The user's credentials; implements `kube.client.Credentials`."""
+    """The user's credentials; implements `kube.client.Credentials`. Any thread may use it."""
 
     target: Target
     identity: Identity
+    tls: ssl.SSLContext | None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """A thread that reads the credentials again holds it."""
 
     def header(self) -> str | None:
         """The Authorization header; None with only a certificate, or without credentials."""
         return self.identity.authorization
 
     def renew(self, refused: str | None) -> None:
-        """Read the credentials again, unless the request had no Authorization header."""
-        if refused is not None:
-            self.identity = read_identity(self.target.user, self.target.cluster)
+        """Read the credentials again, unless another thread does or has done so: a plugin can open
+        a browser. A new certificate is for connections that are opened from now on.
+        """
+        is_first = not self.lock.locked()
+        with self.lock:
+            if is_first and self.header() == refused:
+                self.identity = read_identity(self.target.user, self.target.cluster)
+                if self.tls:
+                    _load_certificate(self.tls, self.identity)
 
 
 def open_client(target: Target) -> Client:
@@ -50,36 +62,46 @@ def connect(target: Target) -> Connection:
     if base.scheme not in ("http", "https") or not base.hostname:
         raise Problem(f"the kubeconfig's server {server!r} is no URL of a server")
     identity = read_identity(target.user, target.cluster)
+    tls = _build_tls(target, identity) if base.scheme == "https" else None
     endpoint = Endpoint(
         host=base.hostname,
         port=port,
-        tls=_build_tls(target, identity) if base.scheme == "https" else None,
+        tls=tls,
         tls_server_name=str(target.cluster.get("tls-server-name") or ""),
         proxy=_proxy(target, base),
     )
-    return Connection(endpoint, UserCredentials(target, identity), base.path.rstrip("/"))
+    return Connection(endpoint, UserCredentials(target, identity, tls), base.path.rstrip("/"))
 
 
 def _build_tls(target: Target, identity: Identity) -> ssl.SSLContext:
     verifies = not target.cluster.get(INSECURE)
-    try:
+    with _used():
         authorities = data_of(target.cluster, "certificate-authority") if verifies else b""
         context = build_tls(verifies, ca_data=authorities.decode())
-        if identity.certificate:
-            _load_certificate(context, identity)
-    except (OSError, ValueError) as error:
-        raise Problem(f"the kubeconfig's certificates cannot be used: {error}") from error
+    _load_certificate(context, identity)
     return context
 
 
 def _load_certificate(context: ssl.SSLContext, identity: Identity) -> None:
-    """Load a certificate through a temporary private file, because OpenSSL reads only files."""
-    import tempfile  # takes time to import; only certificates need it
+    """Load a certificate, if there is one, through a temporary private file, because OpenSSL reads
+    only files.
+    """
+    if identity.certificate:
+        import tempfile  # takes time to import; only certificates need it
 
-    with tempfile.NamedTemporaryFile(prefix="pdj-") as file:
-        file.write(identity.certificate.rstrip() + b"\n" + identity.key)
-        file.flush()
-        context.load_cert_chain(file.name)
+        with _used(), tempfile.NamedTemporaryFile(prefix="pdj-") as file:
+            file.write(identity.certificate.rstrip() + b"\n" + identity.key)
+            file.flush()
+            context.load_cert_chain(file.name)
+
+
+@contextmanager
+def _used() -> Iterator[None]:
+    """Raise Problem for certificates that cannot be used."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise Problem(f"the kubeconfig's certificates cannot be used: {error}") from error
 
 
 def _proxy(target: Target, base: SplitResult) -> str:

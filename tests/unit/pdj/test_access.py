@@ -3,9 +3,12 @@
 import argparse
 import base64
 import json
+import ssl
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,8 @@ import yaml
 
 from kube.errors import Unauthorized
 from kube.plugin import ask_plugin
-from pdj.access.connection import connect
+from localcluster.client.pki import Authority
+from pdj.access.connection import UserCredentials, connect, open_client
 from pdj.access.credentials import Identity, read_identity
 from pdj.access.kubeconfig import Target, load_target
 from pdj.access.login import Login
@@ -174,6 +178,67 @@ def test_a_plugin_is_asked_for_the_token(variable, token):
 def test_a_login_that_fails_is_one_line(user, says):
     with pytest.raises(Problem, match=says):
         read_identity(user, {})
+
+
+class Guarded(BaseHTTPRequestHandler):
+    """Lets in who has the certificate of this name."""
+
+    protocol_version = "HTTP/1.1"
+    wanted = ""
+
+    def do_GET(self) -> None:
+        names = self.connection.getpeercert()["subject"]
+        self.send_response(200 if ((("commonName", self.wanted),),) == names else 401)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_: object) -> None: ...
+
+
+def test_a_plugins_certificate_is_asked_for_again_once_it_is_refused(write, tmp_path, monkeypatch):
+    authority = Authority()
+    for name in ("one", "two"):
+        pair = authority.issue(name, [], [])
+        data = {"clientCertificateData": pair.certificate, "clientKeyData": pair.key}
+        status = {key: value.decode() for key, value in data.items()}
+        (tmp_path / f"{name}.json").write_text(json.dumps({"status": status}))
+    tls, pair = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), authority.issue("a", [], ["127.0.0.1"])
+    (tmp_path / "pair").write_bytes(pair.certificate + pair.key)
+    tls.load_cert_chain(tmp_path / "pair")
+    tls.load_verify_locations(cadata=authority.certificate.decode())
+    tls.verify_mode = ssl.CERT_REQUIRED
+    user = plugin(f"cd {tmp_path}; echo . >> asked; cat one.json; cp two.json one.json")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Guarded) as server:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+        serving = threading.Thread(target=server.serve_forever, args=(0.01,))
+        serving.start()
+        trusted = {"certificate-authority-data": base64.b64encode(authority.certificate).decode()}
+        place = f"https://127.0.0.1:{server.server_port}"
+        try:
+            client = open_client(load_target(write("c", user, server=place, **trusted), None))
+            for name in ("one", "two", "two"):
+                monkeypatch.setattr(Guarded, "wanted", name)
+                assert client.get("/version") == {}
+            client.close()
+        finally:
+            server.shutdown()
+            serving.join()
+    assert (tmp_path / "asked").read_text() == ".\n" * 2
+
+
+def test_threads_that_are_refused_together_log_in_once(tmp_path):
+    """A plugin can open a browser for each login."""
+    script = f'echo . >> {tmp_path}/asked; sleep 0.5; echo \'{{"status": {{"token": "new"}}}}\''
+    target, old = Target({}, plugin(script), "default"), Identity("Bearer old")
+    credentials = UserCredentials(target, old, None)
+    threads = [threading.Thread(target=credentials.renew, args=("Bearer old",)) for _ in range(9)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert credentials.header() == "Bearer new"
+    assert (tmp_path / "asked").read_text() == ".\n"
 
 
 def test_words_of_a_plugin_reach_the_terminal_without_what_it_would_obey(capfd, monkeypatch):
