@@ -40,12 +40,13 @@ def main(folder: Path) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     threading.stack_size(STACK_BYTES)
+    network = PodNetwork.read(folder.resolve().parent)
     # In the main thread: the kernel kills the spawner when the thread that started it ends.
-    runtime = Runtime(ended.set)
+    runtime = Runtime(ended.set, network.pid if network else 0)
     if not runtime.isolated:
         print("no namespaces on this machine: pods that mount something cannot run", flush=True)
     try:
-        run_node(folder.resolve(), runtime)
+        run_node(folder.resolve(), runtime, network if runtime.isolated else None)
         while not ended.wait(1.0):  # with a timeout, so that signal handlers run
             pass
     finally:
@@ -64,15 +65,16 @@ def default_capacity() -> dict[str, str]:
     }
 
 
-def run_node(folder: Path, runtime: Runtime) -> None:
+def run_node(folder: Path, runtime: Runtime, network: PodNetwork | None) -> None:
     """Start all parts of the node in threads of their own, and return."""
     config: ClusterConfig = pickle.loads((folder / "config").read_bytes())
     client = ServerClient(Server.from_kubeconfig(folder / "kubeconfig"))
     capacity = default_capacity() | dict(config.node_capacity)
-    network = PodNetwork.read(folder.parent) if runtime.isolated else None
-    addresses = AddressPool(network.subnets) if network else AddressPool()
+    addresses = AddressPool()
     if network is not None:
-        network.attach_node(addresses.node_address, addresses.subnet)
+        addresses = AddressPool(network.subnets, None if network.device else addresses)
+        if network.device:
+            network.attach_node(addresses.node_address, addresses.subnet)
         ended_with(network.pid)
     server = KubeletServer(addresses.node_address, folder, client.server.authority)
     hosts = Hosts()

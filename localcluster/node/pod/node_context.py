@@ -1,5 +1,6 @@
 """The objects that all pods of a node share. Any thread can use them."""
 
+import socket
 from dataclasses import dataclass
 
 from localcluster.client.rest import Raw, ServerClient
@@ -31,6 +32,21 @@ class NodeContext:
     def has_network(self, pod: Raw) -> bool:
         """Whether the pod has a network namespace of its own."""
         return self.network is not None and not pod["spec"].get("hostNetwork")
+
+    def connect(
+        self, pod: Raw, address: tuple[str, int], timeout_seconds: float | None = None
+    ) -> socket.socket:
+        """Connect to an address in the pod's network. Raises OSError or StartFailed."""
+        if not self.has_network(pod):
+            return socket.create_connection(address, timeout_seconds)
+        there = self.runtime.open_socket(pod["metadata"]["uid"])
+        there.settimeout(timeout_seconds)
+        try:
+            there.connect(address)
+        except OSError:
+            there.close()
+            raise
+        return there
 
     def api_server(self, pod: Raw) -> tuple[str, int]:
         """Host and port of the API server, as the pod sees it."""

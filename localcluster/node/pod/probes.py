@@ -15,15 +15,20 @@ from dataclasses import dataclass
 
 from localcluster.client.rest import Raw
 from localcluster.node.pod.containers import Container
-from localcluster.node.pod.events import Recorder
-from localcluster.node.runtime.runtime import Process, Runtime, StartFailed
+from localcluster.node.pod.node_context import NodeContext
+from localcluster.node.runtime.runtime import Process, StartFailed
 
 KINDS = ("startupProbe", "readinessProbe", "livenessProbe")
 OUTPUT_CHARACTERS = 1000
 
 
 def run_handler(
-    runtime: Runtime, container: Container, handler: Raw, address: str, timeout_seconds: float
+    node: NodeContext,
+    pod: Raw,
+    container: Container,
+    handler: Raw,
+    address: str,
+    timeout_seconds: float,
 ) -> str:
     """Run a probe or hook once; return the error, or "". Handlers other than exec, httpGet and
     tcpSocket do nothing and succeed.
@@ -33,32 +38,28 @@ def run_handler(
         return "the container does not run"
     try:
         if command := handler.get("exec"):
-            code, output = runtime.run(process, command["command"], timeout_seconds)
+            code, output = node.runtime.run(process, command["command"], timeout_seconds)
             return (
                 "" if code == 0 else output[:OUTPUT_CHARACTERS].decode(errors="replace") or "failed"
             )
-        if request := handler.get("httpGet"):
-            return _http_get(request, container.spec, address, timeout_seconds)
-        if target := handler.get("tcpSocket"):
-            host = target.get("host") or address
-            port = _port(target["port"], container.spec)
-            socket.create_connection((host, port), timeout_seconds).close()
+        request = handler.get("httpGet")
+        if asked := request or handler.get("tcpSocket"):
+            target = asked.get("host") or address, _port(asked["port"], container.spec)
+            with node.connect(pod, target, timeout_seconds) as opened:
+                return _http_get(request, target, opened) if request else ""
     except (OSError, http.client.HTTPException, StartFailed) as error:
         return str(error) or type(error).__name__
     return ""
 
 
-def _http_get(request: Raw, spec: Raw, address: str, timeout_seconds: float) -> str:
-    host, port = request.get("host") or address, _port(request["port"], spec)
+def _http_get(request: Raw, target: tuple[str, int], opened: socket.socket) -> str:
+    connection = http.client.HTTPConnection(*target)
     if request.get("scheme") == "HTTPS":
         context = ssl.create_default_context()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-            host, port, timeout=timeout_seconds, context=context
-        )
-    else:
-        connection = http.client.HTTPConnection(host, port, timeout=timeout_seconds)
+        opened = context.wrap_socket(opened, server_hostname=target[0])
+    connection.sock = opened
     with contextlib.closing(connection):
         headers = {each["name"]: each["value"] for each in request.get("httpHeaders") or []}
         connection.request("GET", request.get("path") or "/", headers=headers)
@@ -79,8 +80,7 @@ def _port(port: int | str, spec: Raw) -> int:
 class Prober:
     """The probes of one pod."""
 
-    runtime: Runtime
-    events: Recorder
+    node: NodeContext
     address: str
     wake: Callable[[], None]
 
@@ -120,8 +120,9 @@ class _ProbeTask:
             wait = period if self.container.started or self.kind == "startupProbe" else 0.2
 
     def _try(self) -> str:
-        runtime, timeout = self.prober.runtime, self.probe.get("timeoutSeconds") or 1
-        return run_handler(runtime, self.container, self.probe, self.prober.address, timeout)
+        node, address = self.prober.node, self.prober.address
+        timeout = self.probe.get("timeoutSeconds") or 1
+        return run_handler(node, self.pod, self.container, self.probe, address, timeout)
 
     def _judge(self, process: Process, error: str, successes: int, failures: int) -> bool:
         """Handle the outcome of one try; True if the probe is not to run again."""
@@ -140,7 +141,7 @@ class _ProbeTask:
 
     def _tell(self, reason: str, message: str) -> None:
         kind = "Warning" if reason == "Unhealthy" else "Normal"
-        self.prober.events.record(self.pod, kind, reason, message, self.container.field_path)
+        self.prober.node.events.record(self.pod, kind, reason, message, self.container.field_path)
 
     def _passed(self) -> None:
         container = self.container
@@ -163,7 +164,7 @@ class _ProbeTask:
         grace = self.probe.get("terminationGracePeriodSeconds")
         if grace is None:
             grace = self.pod["spec"].get("terminationGracePeriodSeconds", 30)
-        self.prober.runtime.kill(process, signal.SIGTERM)
+        self.prober.node.runtime.kill(process, signal.SIGTERM)
         if not process.ended.wait(grace):
-            self.prober.runtime.kill(process, signal.SIGKILL)
+            self.prober.node.runtime.kill(process, signal.SIGKILL)
         return True

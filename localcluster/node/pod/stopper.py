@@ -86,7 +86,7 @@ class Stopper:
     def _run_hook(self, pod: Raw, container: Container, hook: Raw, deadline: float) -> None:
         address = (pod.get("status") or {}).get("podIP", "127.0.0.1")
         left = max(0.1, deadline - clock.monotonic())
-        error = run_handler(self.node.runtime, container, hook, address, left)
+        error = run_handler(self.node, pod, container, hook, address, left)
         if error:
             self.node.events.record(pod, "Warning", "FailedPreStopHook", error)
         self._terminate(container)

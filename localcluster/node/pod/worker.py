@@ -70,7 +70,7 @@ class PodWorker:
             sandbox.facts,
             Tokens(node.client, pod),
         )
-        self._prober = Prober(node.runtime, node.events, sandbox.facts.pod_ip, self.wake)
+        self._prober = Prober(node, sandbox.facts.pod_ip, self.wake)
         self._starter = Starter(node, sandbox, self._volumes, self._prober, self.wake)
         self._stopper = Stopper(node, self._pause)
         self._status = StatusWriter(node.client, pod, self._inits, self._mains)
@@ -113,15 +113,8 @@ class PodWorker:
         """Connect to a port on the pod's loopback interface, or at its address if it has no network
         namespace. Raises OSError.
         """
-        if not self._node.has_network(self._pod):
-            return socket.create_connection((self.address, port))
-        there = self._node.runtime.open_socket(self._pod["metadata"]["uid"])
-        try:
-            there.connect(("127.0.0.1", port))
-        except OSError:
-            there.close()
-            raise
-        return there
+        host = "127.0.0.1" if self._node.has_network(self._pod) else self.address
+        return self._node.connect(self._pod, (host, port))
 
     def is_log_complete(self, path: Path) -> bool:
         """Whether nothing more will be written to this log."""

@@ -3,10 +3,11 @@
     python -m localcluster.node.runtime.fabric FOLDER HOST:PORT
 
 If the machine allows such a network, it writes a description of the network into FOLDER and serves
-until it is killed; otherwise it prints the reason and ends. It runs in the network's namespace,
-which receives all packets that pods send to addresses outside. It accepts the pods' connections
-there, and forwards them through the machine's network to the API server at HOST:PORT, to ports 80
-and 443 of any other address, and to the machine's name server.
+until it is killed; otherwise it prints the reason and ends. It moves into the network's namespace,
+which receives all packets that pods send to addresses outside. A child stays in the machine's, for
+only root could return there. It accepts the pods' connections by sockets of the first, and forwards
+them through the machine's network to the API server at HOST:PORT, to ports 80 and 443 of any other
+address, and to the machine's name server.
 """
 
 import asyncio
@@ -18,10 +19,10 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import NoReturn, cast
 
+from localcluster.machine.guard import die_with_parent, exit_code
 from localcluster.node.runtime import linux
-from localcluster.node.runtime.netlink import Netlink
 from localcluster.node.runtime.podnetwork import (
     API_ADDRESS,
     API_PORT,
@@ -32,6 +33,7 @@ from localcluster.node.runtime.podnetwork import (
     open_own,
     read_resolver,
 )
+from localcluster.node.runtime.protocol import receive, send
 
 PIECE_BYTES = 65536
 CONNECT_SECONDS = 30.0
@@ -50,21 +52,16 @@ NOT_HERE = (
 class Forwarder:
     """Forwards pods' connections to the API server, to web ports and to the name server."""
 
-    def __init__(self, machine: int, server: tuple[str, int]) -> None:
-        self._machine = machine
-        self._own = open_own()
+    def __init__(self, server: tuple[str, int]) -> None:
         self._server = server
         # Further clients wait in the kernel: accepting without free descriptors is a busy loop.
         self._free = asyncio.Semaphore(most_connections())
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def serve(self) -> None:
-        """Serve until killed."""
-        names = lambda: Names(self.new_socket, name_server)  # noqa: E731
+    async def serve(self, queries: socket.socket, *listeners: socket.socket) -> None:
+        """Serve the sockets of `listen` until killed."""
         loop = asyncio.get_running_loop()
-        await loop.create_datagram_endpoint(names, local_addr=(API_ADDRESS, NAMES_PORT))
-        addresses = [*(("0.0.0.0", port) for port in WEB_PORTS), (API_ADDRESS, NAMES_PORT)]
-        listeners = [socket.create_server(each, backlog=1024) for each in addresses]
+        await loop.create_datagram_endpoint(lambda: Names(name_server), sock=queries)
         await asyncio.gather(*(self._accept(each) for each in listeners))
 
     async def _accept(self, listener: socket.socket) -> None:
@@ -88,7 +85,7 @@ class Forwarder:
 
     async def _connect(self, client: socket.socket) -> None:
         loop, stream = asyncio.get_running_loop(), socket.SOCK_STREAM
-        with client, contextlib.suppress(OSError, TimeoutError), self.new_socket(stream) as there:
+        with client, contextlib.suppress(OSError, TimeoutError), new_socket(stream) as there:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await loop.sock_connect(there, self._target(client.getsockname()))
             await _join(client, there)
@@ -99,24 +96,11 @@ class Forwarder:
             return name_server(), NAMES_PORT
         return self._server if asked == (API_ADDRESS, API_PORT) else asked
 
-    def new_socket(self, kind: int) -> socket.socket:
-        """A non-blocking socket in the machine's network namespace."""
-        linux.setns(self._machine, linux.CLONE_NEWNET)
-        try:
-            new = socket.socket(socket.AF_INET, kind)
-        finally:
-            linux.setns(self._own, linux.CLONE_NEWNET)
-        new.setblocking(False)
-        return new
-
 
 class Names(asyncio.DatagramProtocol):
     """Forwards the pods' DNS queries to the machine's name server, and returns the answers."""
 
-    def __init__(
-        self, new_socket: Callable[[int], socket.socket], server: Callable[[], str]
-    ) -> None:
-        self._socket = new_socket
+    def __init__(self, server: Callable[[], str]) -> None:
         self._server = server  # called for each query, because a machine can change networks
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -133,7 +117,7 @@ class Names(asyncio.DatagramProtocol):
     async def _answer(self, question: bytes, addr: tuple[str, int]) -> None:
         loop = asyncio.get_running_loop()
         try:
-            with self._socket(socket.SOCK_DGRAM) as there:
+            with new_socket(socket.SOCK_DGRAM) as there:
                 await loop.sock_connect(there, (self._server(), NAMES_PORT))
                 await loop.sock_sendall(there, question)
                 async with asyncio.timeout(NAMES_SECONDS):
@@ -141,6 +125,21 @@ class Names(asyncio.DatagramProtocol):
         except (OSError, TimeoutError):
             answer = question[:2] + SERVER_FAILURE + question[4:]
         self._transport.sendto(answer, addr)
+
+
+def new_socket(kind: int) -> socket.socket:
+    """A non-blocking socket."""
+    new = socket.socket(socket.AF_INET, kind)
+    new.setblocking(False)
+    return new
+
+
+def listen() -> list[socket.socket]:
+    """Listen for the pods' DNS queries and for their connections."""
+    queries = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    queries.bind((API_ADDRESS, NAMES_PORT))
+    addresses = [*(("0.0.0.0", port) for port in WEB_PORTS), (API_ADDRESS, NAMES_PORT)]
+    return [queries, *(socket.create_server(each, backlog=1024) for each in addresses)]
 
 
 def name_server() -> str:
@@ -177,33 +176,45 @@ async def _copy(source: socket.socket, target: socket.socket) -> None:
     target.shutdown(socket.SHUT_WR)
 
 
-def build(folder: Path) -> int:
-    """Create the network, write its description, and move this process into its namespace; return a
-    descriptor of the machine's network namespace. Raises OSError.
+def build(folder: Path) -> list[socket.socket]:
+    """Move this process into a new network, describe it in `folder`, and listen there. Raises
+    OSError.
     """
     first_address = choose_range(ROUTES.read_text())
     machine = open_own()
-    linux.unshare(linux.CLONE_NEWNET)
-    own = open_own()
+    linux.unshare_as_root(linux.CLONE_NEWNET)
     name = make_bridge(machine, first_address)
-    linux.setns(machine, linux.CLONE_NEWNET)
-    with Netlink() as kernel:
-        kernel.set_up(socket.if_nametoindex(name))
-    linux.setns(own, linux.CLONE_NEWNET)
+    listening = listen()
     PodNetwork(os.getpid(), name, first_address).write(folder)
-    return machine
+    return listening
+
+
+def serve(channel: socket.socket, server: str) -> NoReturn:
+    """Forward what comes to the sockets that come by `channel`, until killed."""
+    message, descriptors = receive(channel)
+    if message is not None:
+        host, _, port = server.rpartition(":")
+        listening = [socket.socket(fileno=each) for each in descriptors]
+        asyncio.run(Forwarder((host, int(port))).serve(*listening))
+    os._exit(1)
 
 
 def main(folder: Path, server: str) -> int:
     """Build the network and serve until a signal; return 0 if the network cannot be built."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    parent, child = os.getpid(), os.fork()
+    if child == 0:
+        die_with_parent(parent)
+        ours.close()
+        serve(theirs, server)
+    theirs.close()
     try:
-        machine = build(folder)
+        listening = build(folder)
     except OSError as error:
         print(f"{NOT_HERE} ({error})", flush=True)
         return 0
-    host, _, port = server.rpartition(":")
-    asyncio.run(Forwarder(machine, (host, int(port))).serve())
-    return 0
+    send(ours, {}, [each.fileno() for each in listening])
+    return exit_code(os.waitpid(child, 0)[1])
 
 
 if __name__ == "__main__":

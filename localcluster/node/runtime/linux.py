@@ -41,6 +41,18 @@ def unshare(flags: int) -> None:
     _check(_libc.unshare(ctypes.c_int(flags)), "unshare")
 
 
+def unshare_as_root(flags: int) -> None:
+    """`unshare`, for a user who is not root as root of a new user namespace, which gives the right
+    to the others. Raises OSError.
+    """
+    user, group = os.getuid(), os.getgid()
+    unshare(flags if user == 0 else flags | CLONE_NEWUSER)
+    if user != 0:
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+        Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+
+
 def setns(descriptor: int, kind: int) -> None:
     """Move this thread into the descriptor's namespace of this type. Raises OSError."""
     _check(_libc.setns(ctypes.c_int(descriptor), ctypes.c_int(kind)), "setns")

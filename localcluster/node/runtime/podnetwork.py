@@ -1,8 +1,8 @@
 """The network of a cluster's pods: each pod has a network namespace and an address of its own.
 
-The bridge is in a further namespace, that of the process of `fabric.py`. Each pod's namespace, and
-that of the machine, has a veth device whose peer is in the bridge, so nodes and pods reach each
-other. The kernel removes a namespace with its devices when no process uses it any more.
+The bridge is in a further namespace, that of the process of `fabric.py`. Each pod's namespace has a
+veth device whose peer is in the bridge, and so has that of the machine if its root makes the
+network. The kernel removes a namespace with its devices when no process uses it any more.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ keep a server from listening on it.
 
 @dataclass(frozen=True)
 class PodNetwork:
-    """The pid of the network's process, the name of the machine's device, and the first address."""
+    """The pid of the network's process, the machine's device if it has one, the first address."""
 
     pid: int
     device: str
@@ -77,6 +77,7 @@ class PodNetwork:
         """Give the machine a node's address and a route to its pods. Raises OSError."""
         index = socket.if_nametoindex(self.device)
         with Netlink() as kernel:
+            kernel.set_up(index)
             kernel.add_address(index, address, 32)
             kernel.add_route(subnet, NODE_PREFIX, index, address)
 
@@ -123,7 +124,8 @@ def open_own() -> int:
 def make_bridge(machine: int, first_address: str) -> str:
     """Create the bridge in this thread's new network namespace, and a device in the machine's.
 
-    `machine` is the descriptor of the machine's. Returns the device's name. Raises OSError.
+    `machine` is the descriptor of the machine's. Returns the device's name, or nothing if this
+    user may make none there. Raises OSError.
     """
     _configure()
     name = f"lc{os.getpid()}"  # OWN must match the name
@@ -133,7 +135,10 @@ def make_bridge(machine: int, first_address: str) -> str:
         kernel.add_address(BRIDGE, API_ADDRESS, 32)
         kernel.add_route(first_address, RANGE_PREFIX, BRIDGE)
         kernel.take_all_else()
-        kernel.add_cable(BRIDGE, name, machine)
+        try:
+            kernel.add_cable(BRIDGE, name, machine)
+        except PermissionError:
+            return ""
     return name
 
 
@@ -141,7 +146,7 @@ def make_pod_network(fabric: int, address: str) -> int:
     """Create a network namespace with this address, connect it with the bridge in namespace
     `fabric`, and return its descriptor. Raises OSError.
 
-    Afterwards, also after an error, the calling thread must return to its own namespace.
+    Afterwards, also after an error, the calling thread is in another namespace than before.
     """
     linux.setns(fabric, linux.CLONE_NEWNET)
     with Netlink() as bridge:

@@ -55,9 +55,11 @@ class Process:
 
 
 class Runtime:
-    """The containers of one node. `isolated` says whether the machine allows namespaces."""
+    """The containers of one node. `isolated` says whether the machine allows namespaces, and
+    `network` is the process of the pods' network, or 0.
+    """
 
-    def __init__(self, on_death: Callable[[], None]) -> None:
+    def __init__(self, on_death: Callable[[], None], network: int = 0) -> None:
         self._on_death = on_death
         self._lock = threading.Lock()  # guards _processes and sending
         self._processes: dict[str, Process] = {}
@@ -65,7 +67,7 @@ class Runtime:
         self._pump = LogPump()
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._spawner = _start_spawner(theirs)
+            self._spawner = _start_spawner(theirs, network)
         greeting, _ = receive(self._channel)
         if greeting is None:
             raise RuntimeError("the spawner died at its start")
@@ -196,8 +198,9 @@ class Runtime:
                 process.set_end(End(message["exit"], message["oom"]))
 
 
-def _start_spawner(channel: socket.socket) -> subprocess.Popen[bytes]:
-    arguments = command("localcluster.node.runtime.spawner", str(channel.fileno()))
+def _start_spawner(channel: socket.socket, network: int) -> subprocess.Popen[bytes]:
+    words = ("localcluster.node.runtime.spawner", str(channel.fileno()), str(network))
+    arguments = command(*words)
     return subprocess.Popen(
         arguments,
         pass_fds=[channel.fileno()],

@@ -6,7 +6,10 @@ reports the end of each process. It ends with the node (end of the socket, paren
 the kernel then kills every container. If the machine allows no namespaces, containers are plain
 process trees, and `isolated` is false in the first message.
 
-    python -m localcluster.node.runtime.spawner <socket descriptor>
+    python -m localcluster.node.runtime.spawner <socket descriptor> <process of the pods' network>
+
+The process is 0 if the pods share the machine's network. Without root, that of the network is root
+of a user namespace, and the containers run in the same one: no other may join their network.
 """
 
 import contextlib
@@ -17,6 +20,7 @@ import shutil
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -31,7 +35,7 @@ from localcluster.node.runtime.container_init import (
     run_init,
 )
 from localcluster.node.runtime.memory import Watchdog
-from localcluster.node.runtime.podnetwork import make_pod_network, open_own
+from localcluster.node.runtime.podnetwork import make_pod_network
 from localcluster.node.runtime.protocol import receive, send
 
 NOT_ALLOWED = (
@@ -52,7 +56,6 @@ class Spawner:
             str, int
         ] = {}  # descriptors of the pods' namespaces, by the pods' UIDs
         self._own_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY) if isolated else -1
-        self._own_network = open_own() if isolated else -1
         self._watchdog = Watchdog(isolated, signal.SIGKILL if isolated else KILL_TREE)
 
     def serve(self) -> None:
@@ -186,25 +189,39 @@ class Spawner:
         bridge, report = descriptors
         if message["network"] in self._networks:  # the node asks again after an error
             return
-        try:
-            self._networks[message["network"]] = make_pod_network(bridge, message["address"])
-        except OSError as error:
-            report_failure(report, "FailedCreatePodSandBox", str(error))
-        finally:
-            linux.setns(self._own_network, linux.CLONE_NEWNET)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+        def make() -> None:
+            try:
+                send(theirs, {}, [make_pod_network(bridge, message["address"])])
+            except OSError as error:
+                report_failure(report, "FailedCreatePodSandBox", str(error))
+
+        with ours:
+            with theirs:
+                self._go_and(make)
+            made, namespaces = receive(ours)
+        if made is not None:
+            (self._networks[message["network"]],) = namespaces
+
+    def _go_and(self, act: Callable[[], None]) -> None:
+        """Do in a child what moves to another network: only root could return from there."""
+        if os.fork() == 0:
+            self._become_child()
+            with contextlib.suppress(OSError):
+                act()
+            os._exit(0)
 
     def _open_socket(self, message: dict[str, Any], descriptors: list[int]) -> None:
         """Open a socket in a pod's network namespace, and send it over `descriptors[0]`."""
         network = self._networks.get(message["network"], -1)
-        if network < 0:
-            return
-        linux.setns(network, linux.CLONE_NEWNET)
-        try:
-            opened = socket.socket()
-        finally:
-            linux.setns(self._own_network, linux.CLONE_NEWNET)
-        with opened, socket.socket(fileno=os.dup(descriptors[0])) as channel:
-            send(channel, {}, [opened.fileno()])
+
+        def open_there() -> None:
+            linux.setns(network, linux.CLONE_NEWNET)
+            with socket.socket() as opened, socket.socket(fileno=descriptors[0]) as channel:
+                send(channel, {}, [opened.fileno()])
+
+        self._go_and(open_there)
 
     def _leave_network(self, message: dict[str, Any], _: list[int]) -> None:
         """Release the namespace; the kernel removes it when its last process ends."""
@@ -275,15 +292,15 @@ def _join(container: int) -> None:
         linux.setns(descriptor, kind)
 
 
-def isolate() -> bool:
+def isolate(network: int = 0) -> bool:
     """Enter namespaces for this node; return False if the machine does not allow that.
 
-    If it does, this returns in a new process, the first of its PID namespace. Without root, a user
-    namespace gives the right to enter the others.
+    If it does, this returns in a new process, the first of its PID namespace. `network` is the
+    process of the pods' network, if there is one.
     """
-    if not may_isolate():
+    if not may_isolate(network):
         return False
-    _unshare()
+    _unshare(network)
     child = os.fork()
     if child != 0:  # remain the parent until the namespace's first process ends
         os.closerange(3, 64)
@@ -302,7 +319,7 @@ def need_isolation() -> None:
         raise LocalClusterError(NOT_ALLOWED)
 
 
-def may_isolate() -> bool:
+def may_isolate(network: int = 0) -> bool:
     """Test in a child process whether namespaces can be entered and used.
 
     Some machines let users create a user namespace, but give them no rights in it.
@@ -311,21 +328,20 @@ def may_isolate() -> bool:
     if child == 0:
         code = 1
         with contextlib.suppress(OSError):
-            _unshare()
+            _unshare(network)
             _leave_mounts()
             code = 0
         os._exit(code)
     return os.waitpid(child, 0)[1] == 0
 
 
-def _unshare() -> None:
-    user, group = os.getuid(), os.getgid()
-    flags = linux.CLONE_NEWNS | linux.CLONE_NEWPID
-    linux.unshare(flags if user == 0 else flags | linux.CLONE_NEWUSER)
-    if user != 0:
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"0 {user} 1")
-        Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+def _unshare(network: int) -> None:
+    if network:
+        users = Path(f"/proc/{network}/ns/user")
+        if not users.samefile("/proc/self/ns/user"):
+            with users.open() as file:
+                linux.setns(file.fileno(), linux.CLONE_NEWUSER)
+    linux.unshare_as_root(linux.CLONE_NEWNS | linux.CLONE_NEWPID)
 
 
 def _leave_mounts() -> None:
@@ -339,7 +355,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the node's to handle
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     channel = socket.socket(fileno=int(sys.argv[1]))
-    isolated = isolate()
+    isolated = isolate(int(sys.argv[2]))
     send(channel, {"isolated": isolated})
     gc.freeze()  # children share these objects in memory while the garbage collector skips them
     Spawner(channel, isolated).serve()

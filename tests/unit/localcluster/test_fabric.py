@@ -24,11 +24,10 @@ from localcluster.node.runtime import fabric
 
 api, web, names, server, files = map(int, sys.argv[2:7])
 resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-fabric.linux.setns = lambda *_: None
 fabric.API_ADDRESS, fabric.API_PORT, fabric.NAMES_PORT = sys.argv[1], api, names
 fabric.WEB_PORTS, fabric.CONNECT_SECONDS = (api, web), 1.0
 fabric.read_resolver = pathlib.Path(sys.argv[7]).read_text
-asyncio.run(fabric.Forwarder(-1, ("127.0.0.1", server)).serve())
+asyncio.run(fabric.Forwarder(("127.0.0.1", server)).serve(*fabric.listen()))
 """
 
 

@@ -6,13 +6,16 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError
 from localcluster.node.runtime import linux, spawner
 from localcluster.node.runtime.logs import LogFile
+from localcluster.node.runtime.podnetwork import PodNetwork
 from localcluster.node.runtime.protocol import ContainerSpec, receive, send
 from localcluster.node.runtime.runtime import Runtime
 from tests.live import patience
@@ -41,8 +44,8 @@ os.execv(sys.executable, [sys.executable, "-m", {__name__!r}, *sys.argv[1:]])
 """Goes on as user 1000, who has no capability, and may make user namespaces or none."""
 
 
-@pytest.mark.parametrize("allowed", ["namespaces", "none"])
-def test_a_user_runs_containers_on_the_machines_network(tmp_path, allowed):
+@pytest.mark.parametrize("allowed", ["namespaces", "none", "networks"])
+def test_a_user_runs_containers(tmp_path, allowed):
     command = [sys.executable, "-c", BECOME, allowed, str(tmp_path)]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=patience.SECONDS
@@ -60,23 +63,25 @@ def test_namespaces_that_give_no_rights_are_not_entered(monkeypatch):
     assert not spawner.isolate()
 
 
-def test_a_pods_network_that_is_asked_for_again_is_the_same(monkeypatch):
-    made: list[int] = []
+def test_a_pods_network_that_is_asked_for_again_is_the_same(monkeypatch, tmp_path):
+    made = tmp_path / "made"
 
     def make(*_: object) -> int:
-        made.append(os.open("/", os.O_RDONLY))
-        return made[-1]
+        with made.open("a") as file:
+            file.write("once\n")
+        return os.open("/", os.O_RDONLY)
 
     monkeypatch.setattr(spawner, "make_pod_network", make)
-    monkeypatch.setattr(linux, "setns", lambda *_: None)
     node, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    network = -1
     with node, theirs, Path(os.devnull).open() as null:
         serving = spawner.Spawner(theirs, isolated=False)
         for op in ("network", "network", "leave"):
             descriptors = [null.fileno()] * 2 if op == "network" else []
             send(node, {"op": op, "network": "uid", "address": "198.18.0.2"}, descriptors)
             serving._take_request()
-    (network,) = made
+            network = serving._networks.get("uid", network)
+    assert made.read_text().split() == ["once"]
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(network)
 
@@ -115,6 +120,40 @@ def run_container(allowed: str, folder: Path) -> None:
         runtime.close()
 
 
+def run_networks(folder: Path) -> None:
+    """As user 1000: two pods listen on the same port, each in a network of its own."""
+    with contextlib.ExitStack() as stack:
+        words = [
+            sys.executable,
+            "-m",
+            "localcluster.node.runtime.fabric",
+            str(folder),
+            "127.0.0.1:1",
+        ]
+        fabric = stack.enter_context(subprocess.Popen(words, cwd=ROOT))
+        stack.callback(fabric.kill)
+        assert clock.wait_until(lambda: PodNetwork.read(folder) is not None, patience.SECONDS)
+        network = PodNetwork.read(folder)
+        assert network is not None
+        runtime = Runtime(lambda: None, network.pid)
+        stack.callback(runtime.close)
+        addresses = {"one": "198.18.0.2", "other": "198.18.0.3"}
+        for name, address in addresses.items():
+            runtime.make_network(name, address, network.open())
+            listener = stack.enter_context(runtime.open_socket(name))
+            listener.bind(("0.0.0.0", 36000))
+            listener.listen()
+        client = stack.enter_context(runtime.open_socket("one"))
+        client.connect((addresses["other"], 36000))
+        assert client.getsockname()[0] == addresses["one"]
+        spec = replace(spec_of(folder), argv=["readlink", "/proc/self/ns/net"], network="one")
+        log = LogFile(folder / "log")
+        runtime.start(spec, log, lambda: None)
+        assert log.complete.wait(patience.SECONDS)
+        assert "net:[" in (folder / "log").read_text()
+        assert str(Path("/proc/self/ns/net").readlink()) not in (folder / "log").read_text()
+
+
 def spec_of(folder: Path) -> ContainerSpec:
     """A container that runs until it is told to end."""
     etc, scratch = folder / "etc", folder / "scratch"
@@ -137,4 +176,7 @@ def spec_of(folder: Path) -> ContainerSpec:
 
 
 if __name__ == "__main__":
-    run_container(sys.argv[1], Path(sys.argv[2]))
+    if sys.argv[1] == "networks":
+        run_networks(Path(sys.argv[2]))
+    else:
+        run_container(sys.argv[1], Path(sys.argv[2]))
