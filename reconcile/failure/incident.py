@@ -66,29 +66,34 @@ def find_incident(view: View) -> Incident | None:
     for incident in incidents:
         if incident.is_fatal:
             return describe(view, incident)
-    if ended or noted_failure(view):
-        return peer_loss(view, ended) or (
-            None if seconds_to_verdict(view) else _recall(view, ended)
-        )
-    return _find_loss(view) if view.has_started else None
+    has_failed = bool(ended or noted_failure(view))
+    lost = peer_loss(view, ended) if has_failed else None
+    if lost is None and view.has_started and all(map(tells_of_lost_peer, ended)):
+        lost = _followed(view, _find_loss(view), ended)
+    if lost or not has_failed or seconds_to_verdict(view):
+        return lost
+    return _recall(view, ended)
 
 
 def peer_loss(view: View, ended: list[PodView]) -> Incident | None:
-    """The incident of the pod that decides, if others end it or its node is silent; else None.
-
-    It also tells of the failures that followed.
-    """
+    """The incident of the pod that decides, if others end it or its node is silent; else None."""
     there = (pod for pod in view.pods.values() if pod.state is not PodState.SUCCEEDED)
     going = (pod for pod in there if pod.ending.interrupted_at)
     first = min((*ended, *going), key=_order, default=None)
     if first is None or _is_of_program(first):
         return None
-    incident, noted = describe(view, judge_pod(view, first)), noted_failure(view)
+    return _followed(view, describe(view, judge_pod(view, first)), ended)
+
+
+def _followed(view: View, incident: Incident | None, ended: list[PodView]) -> Incident | None:
+    """The incident, whose message also tells of the failures that followed."""
+    noted = noted_failure(view)
     followed = describe_record(noted) if noted else ""
     if failures := _failures(view, ended):
         followed = name_culprit(view, failures).message
-    told = f"{incident.message}; after that, {followed}" if followed else incident.message
-    return replace(incident, message=told)
+    if incident is None or not followed:
+        return incident
+    return replace(incident, message=f"{incident.message}; after that, {followed}")
 
 
 def seconds_to_verdict(view: View) -> float:
@@ -270,10 +275,12 @@ def record_time(view: View, pod: PodView | None) -> str:
 
 def _find_loss(view: View) -> Incident | None:
     """The incident of a pod that is gone, has moved or has a stale ConfigMap."""
-    if view.missing and view.was_whole:
-        message = f"{_some(view.missing)} vanished, but the peers still have the old address"
-        gone = view.missing[:8]
-        return Incident(Reason.POD_VANISHED, message, False, verify_gone=gone, name=gone[0])
+    noted = noted_failure(view)
+    gone = [name for name in view.missing if noted is None or name != noted.pod]
+    if gone and view.was_whole:
+        message = f"{_some(gone)} vanished, but the peers still have the old address"
+        verify = tuple(gone[:8])
+        return Incident(Reason.POD_VANISHED, message, False, verify_gone=verify, name=gone[0])
     moved = moved_pods(view)
     if moved:
         message = f"{_some(moved)} came back with a new address, but the peers have the old one"

@@ -322,11 +322,21 @@ def test_a_message_is_read_once_however_many_there_are(monkeypatch):
     assert len(read) <= MANY + 1
 
 
+@pytest.mark.parametrize("log", [PEER_LOST, BAD_BATCH])
+def test_peers_of_a_pod_that_went_unseen_are_not_charged_unless_they_tell_of_a_cause(log):
+    """As in a drain of the operator's own node."""
+    failed = worker(1, 1, 4, log)
+    incident = incident_of(view_of(JOB, failed, a_pod(JOB, index=2).running(), seconds=5))
+    assert incident.is_charged == (log is BAD_BATCH)
+    if not incident.is_charged:
+        assert incident.verify_gone == ("train-worker-0", "train-worker-3")
+        assert "; after that, train-worker-1 on node-1 exited with code 1" in incident.message
+
+
 NOT_WAITED_FOR = {
     "waited": seen(worker(0, 1, 4, PEER_LOST), seconds=9),
     "clock-of-the-node": seen(worker(0, 1, 90, PEER_LOST), seconds=9),
     "cause": seen(worker(0, 1, 4, BAD_BATCH)),
-    "gone": view_of(JOB, worker(0, 1, 4, PEER_LOST), a_pod(JOB, index=1).running(), seconds=5),
 }
 
 
