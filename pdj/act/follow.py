@@ -14,7 +14,7 @@ from pdj.facts.picture import JobPicture, has_ended
 from pdj.gather.facts import gather
 from pdj.gather.joblog import JobLog, choose
 from pdj.gather.jobs import Handle, look, with_pods
-from pdj.gather.live import LiveJob, gone
+from pdj.gather.live import LiveJob, gone, is_another
 from pdj.gather.logs import Wish
 from pdj.gather.merge import LogLine, Source
 from pdj.gather.paths import config_map_path
@@ -69,6 +69,8 @@ def _follow(handle: Handle, log: JobLog) -> Generator[Turn, None, JobPicture]:
     with LiveJob(handle) as live:
         while True:
             is_known, picture = live.is_known, live.picture()
+            if picture is not None and is_another(picture, shown):
+                picture = None
             yield Turn(picture)
             notes: list[str] = []
             if picture is None and is_known and shown is not None:

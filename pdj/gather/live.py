@@ -4,7 +4,7 @@ import threading
 from collections.abc import Generator, Iterator
 from contextlib import nullcontext
 
-from api.objects import Raw
+from api.objects import Raw, uid_of
 from kube.client import Query
 from kube.errors import ApiError, Forbidden
 from pdj.errors import Problem, TimedOut
@@ -103,11 +103,18 @@ def pictures(
                 raise gone(handle.name)
             is_seen = picture is not None
             picture = picture or look(handle.client, handle.namespace, handle.name)
+            if is_another(picture, shown):
+                raise gone(handle.name)
             if at_each_tick or picture != shown:
                 yield picture
             if has_ended(picture.raw):
                 return
             shown = picture
+
+
+def is_another(now: JobPicture, shown: JobPicture | None) -> bool:
+    """Whether the job that was shown has been replaced by another of its name."""
+    return shown is not None and uid_of(now.raw) != uid_of(shown.raw)
 
 
 def gone(name: str) -> Problem:

@@ -81,11 +81,14 @@ def test_what_was_kept_of_an_ended_attempt_is_shown(monkeypatch, capsys, pod, sh
     assert capsys.readouterr().out == shown
 
 
-def test_following_does_not_wait_for_a_job_that_is_deleted(monkeypatch, capsys):
-    pictures = iter([JobPicture(a_job().with_workers(1).build())])
-    monkeypatch.setattr(follow, "LiveJob", partial(Watched, lambda: next(pictures, None)))
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["deleted", "replaced"])
+def test_following_does_not_wait_for_a_job_that_is_gone(monkeypatch, capsys, is_replaced):
+    job = a_job().with_workers(1).build()
+    another = {**job, "metadata": {**job["metadata"], "uid": "another"}}
+    later, pictures = JobPicture(another) if is_replaced else None, iter([JobPicture(job)])
+    monkeypatch.setattr(follow, "LiveJob", partial(Watched, lambda: next(pictures, later)))
     with pytest.raises(Problem, match="has been deleted"):
-        logs.run(session("-f"))
+        logs.run(session("-f", "--timeout", "5"))
     assert capsys.readouterr().err == ""
 
 

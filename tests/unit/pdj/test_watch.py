@@ -214,8 +214,12 @@ def test_job_that_the_watch_does_not_show_yet_is_not_gone(monkeypatch):
     assert [*pictures(handle(Server()))] == [JobPicture(JOB), done]
 
 
-def test_job_that_the_watch_shows_no_more_is_gone(monkeypatch):
-    shown = iter([JobPicture(JOB), None])
+OTHER = {**JOB, "metadata": {**JOB["metadata"], "uid": "another"}}
+
+
+@pytest.mark.parametrize("later", [None, JobPicture(OTHER)], ids=["none", "another"])
+def test_job_that_the_watch_shows_no_more_is_gone(monkeypatch, later):
+    shown = iter([JobPicture(JOB), later])
     monkeypatch.setattr(live, "LiveJob", partial(Watched, lambda: next(shown)))
     with pytest.raises(Problem, match="has been deleted"):
         list(pictures(handle(Server())))
