@@ -36,7 +36,7 @@ from pdj.judge.judge import judge
 from pdj.text.explain import draw_story
 from pdj.text.logs import LogPrinter
 from pdj.text.status import describe_failure, draw_job
-from pdj.text.terminal import paint, plain, unpainted
+from pdj.text.terminal import is_obeyed, paint, plain, unpainted
 from reconcile.words.progress import Progress
 
 SAYS_WHY_SECONDS = 15.0
@@ -245,7 +245,7 @@ class Job:
 
 def _is_terminal() -> bool:
     """Whether lines can be drawn over: a notebook cannot, whatever its output says of itself."""
-    return sys.stdout.isatty() and "ipykernel" not in sys.modules
+    return is_obeyed(sys.stdout) and "ipykernel" not in sys.modules
 
 
 def _show(facts: Facts, now: datetime, drawn: int) -> int:

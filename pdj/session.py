@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TextIO
 
 from kube.clock import Clock
-from pdj.text.terminal import paint, plain
+from pdj.text.terminal import is_obeyed, paint, plain
 
 if TYPE_CHECKING:
     from kube.client import Client
@@ -26,7 +26,7 @@ class Screen:
 
     def __init__(self, out: TextIO | None = None, has_colour: bool | None = None) -> None:
         self.out = out or sys.stdout
-        self.is_terminal = self.out.isatty()
+        self.is_terminal = is_obeyed(self.out)
         wanted = self.is_terminal and not os.environ.get("NO_COLOR")
         self.has_colour = wanted if has_colour is None else has_colour
         self._drawn = 0

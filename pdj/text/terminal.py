@@ -4,9 +4,10 @@ Names, messages and logs can contain anything. `plain` escapes every character t
 interpret, or that changes the direction of text.
 """
 
+import os
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 _HARMFUL: Final = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
@@ -39,6 +40,11 @@ BY_PHASE: Final = {
 Paint = Callable[..., str]
 """Returns the text in some styles of COLOURS: `paint`, or `unpainted`."""
 PODS: Final = ("cyan", "green", "yellow", "magenta", "blue")
+
+
+def is_obeyed(out: TextIO) -> bool:
+    """Whether the stream is a terminal that obeys escapes; a dumb one, as in an editor, is not."""
+    return out.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def plain(text: object) -> str:

@@ -90,7 +90,19 @@ def test_colours_are_for_terminals_alone():
     assert Screen(has_colour=True).paint("x", "red", "bold") == "\033[31;1mx\033[0m"
 
 
-def test_a_terminal_that_says_no_size_has_the_usual_one():
+def test_a_dumb_terminal_is_as_a_pipe(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    far, near = os.openpty()
+    with os.fdopen(near, "w") as out:
+        for term, shown in (("dumb", False), ("xterm", True)):
+            monkeypatch.setenv("TERM", term)
+            screen = Screen(out)
+            assert (screen.is_terminal, screen.has_colour) == (shown, shown)
+    os.close(far)
+
+
+def test_a_terminal_that_says_no_size_has_the_usual_one(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
     far, near = os.openpty()  # 0 lines of 0 columns
     with os.fdopen(near, "w") as out:
         screen = Screen(out)
