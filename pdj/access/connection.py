@@ -3,7 +3,7 @@
 import os
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
@@ -24,7 +24,8 @@ IDLE_CONNECTIONS = 8
 class UserCredentials:
     """The user's credentials; implements `kube.client.Credentials`. Any thread may use it."""
 
-    target: Target
+    load: Callable[[], Target]
+    """Reads the kubeconfig again: a login can write into it."""
     identity: Identity
     tls: ssl.SSLContext | None
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -41,17 +42,20 @@ class UserCredentials:
         is_first = not self.lock.locked()
         with self.lock:
             if is_first and self.header() == refused:
-                self.identity = read_identity(self.target.user, self.target.cluster)
+                target = self.load()
+                self.identity = read_identity(target.user, target.cluster)
                 if self.tls:
                     _load_certificate(self.tls, self.identity)
 
 
-def open_client(target: Target) -> Client:
-    """A client with the permissions of the kubeconfig's user. Raises Problem as `connect` does."""
-    return Client(connect(target), IDLE_CONNECTIONS, USER_AGENT, TIMEOUTS)
+def open_client(target: Target, load: Callable[[], Target] | None = None) -> Client:
+    """A client with the permissions of the kubeconfig's user, whose credentials are those that
+    `load` finds once the first ones are refused. Raises Problem as `connect` does.
+    """
+    return Client(connect(target, load), IDLE_CONNECTIONS, USER_AGENT, TIMEOUTS)
 
 
-def connect(target: Target) -> Connection:
+def connect(target: Target, load: Callable[[], Target] | None = None) -> Connection:
     """The connection to a target. Runs the login plugin; sends no request. Raises Problem."""
     server = str(target.cluster.get("server") or "")
     try:
@@ -70,7 +74,8 @@ def connect(target: Target) -> Connection:
         tls_server_name=str(target.cluster.get("tls-server-name") or ""),
         proxy=_proxy(target, base),
     )
-    return Connection(endpoint, UserCredentials(target, identity, tls), base.path.rstrip("/"))
+    credentials = UserCredentials(load or (lambda: target), identity, tls)
+    return Connection(endpoint, credentials, base.path.rstrip("/"))
 
 
 def _build_tls(target: Target, identity: Identity) -> ssl.SSLContext:

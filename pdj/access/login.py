@@ -1,4 +1,4 @@
-"""The client of a program, built again once a login was refused.
+"""The client of a program, which reads the kubeconfig again once its login is refused.
 
 A program stays with the cluster that it was opened for. It keeps its context when the
 kubeconfig's current context changes. If its context gets another server, it refuses that server.
@@ -7,14 +7,13 @@ kubeconfig's current context changes. If its context gets another server, it ref
 import threading
 
 from kube.client import Client
-from kube.errors import Unauthorized
 from pdj.access.connection import open_client
 from pdj.access.kubeconfig import Target, load_target
 from pdj.errors import Problem
 
 
 class Login:
-    """Builds clients, the first one when it is needed. Any thread may use it."""
+    """Builds the client when it is needed. Any thread may use it."""
 
     def __init__(self, kubeconfig: str | None, context: str | None) -> None:
         self._kubeconfig = kubeconfig
@@ -33,14 +32,8 @@ class Login:
         with self._lock:
             if self._client is None or self._target is None:
                 self._target = self._load()
-                self._client = open_client(self._target)
+                self._client = open_client(self._target, self._load)
             return self._client, self._target
-
-    def refuse(self, error: Exception) -> None:
-        """Read the kubeconfig again for the next client, if this error is about the login."""
-        if isinstance(error, Unauthorized):
-            with self._lock:
-                self._client = None
 
     def _load(self) -> Target:
         """The same context of the same kubeconfig, with the credentials that it has now."""

@@ -91,7 +91,7 @@ class JobLog:
         reader.start()
 
     def take(self, seconds: float) -> list[LogLine]:
-        """The next lines in order of time. Raises ApiError if the API server refused a log."""
+        """The next lines in order of time. Raises the ApiError or Problem of a reader."""
         lines = self._merger.take(seconds)
         if not lines:
             for reader in self._readers.values():

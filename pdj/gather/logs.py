@@ -18,6 +18,7 @@ from api.trainer import container_status
 from kube.client import Query
 from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient
 from kube.http import Stream
+from pdj.errors import Problem
 from pdj.gather.jobs import Handle
 from pdj.gather.merge import LogLine, Merger, Source
 from pdj.gather.paths import core_path, log_path
@@ -78,7 +79,7 @@ class ContainerLog(threading.Thread):
         self._lock = threading.Lock()
         """Guards _stream."""
         self._stream: Stream | None = None
-        self.problem: ApiError | None = None
+        self.problem: ApiError | Problem | None = None
 
     def start(self) -> None:
         """Start the thread. Call this only after the container has started."""
@@ -101,7 +102,7 @@ class ContainerLog(threading.Thread):
         """Read until the container has ended for good, or until closed."""
         try:
             self._read_runs()
-        except ApiError as error:
+        except (ApiError, Problem) as error:  # Problem: the login could not be renewed
             self.problem = error
         finally:
             self._merger.end(self._source)

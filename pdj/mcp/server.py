@@ -86,7 +86,7 @@ class Server(MCPServer[Any]):
         served = dict.fromkeys(READS, ToolAnnotations(read_only_hint=True))
         served |= WRITES if writes else {}
         for name, hints in served.items():
-            act = _answered(getattr(tools, name), hints, tools.login)
+            act = _answered(getattr(tools, name), hints)
             self.add_tool(act, name, annotations=hints)
         self._refused = WRITES.keys() - served.keys()
 
@@ -103,9 +103,7 @@ class Server(MCPServer[Any]):
         return await super().call_tool(name, arguments, context)
 
 
-def _answered(
-    act: Callable[..., Raw], hints: ToolAnnotations, login: Login
-) -> Callable[..., Awaitable[Raw]]:
+def _answered(act: Callable[..., Raw], hints: ToolAnnotations) -> Callable[..., Awaitable[Raw]]:
     @wraps(act)
     async def answer(**arguments: Any) -> Raw:
         try:
@@ -116,7 +114,6 @@ def _answered(
             left = "" if hints.read_only_hint else "; look at the job: it may have been done"
             raise ToolError(f"no answer within {ANSWER_SECONDS:.0f} s{left}") from None
         except (Problem, ApiError) as error:
-            login.refuse(error)
             raise ToolError(_say(error)) from error
 
     return answer
@@ -138,7 +135,7 @@ class Tools:
     """A method for each tool. `namespace`: the usual one, empty for the kubeconfig's."""
 
     def __init__(self, login: Login, namespace: str | None, clock: Clock) -> None:
-        self.login = login
+        self._login = login
         self._namespace = namespace
         self._clock = clock
 
@@ -254,7 +251,7 @@ class Tools:
         return gather(at.client, picture, TrainingReader(at.client, self._clock).read, only)
 
     def _handle(self, job: str, namespace: str) -> Handle:
-        client, target = self.login.open()
+        client, target = self._login.open()
         return Handle(client, namespace or self._namespace or target.namespace, job, self._clock)
 
 

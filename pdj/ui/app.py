@@ -1,7 +1,6 @@
 """The paths of the page's server, and the answers."""
 
 import json
-from collections.abc import Callable
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Any
@@ -73,7 +72,7 @@ class App:
                 Route(f"{job}/rights", self._tell_rights),
                 Route(f"{job}/{{action}}", self._act, methods=["POST"]),
             ],
-            exception_handlers=dict.fromkeys((ApiError, Problem, Exception), self._refuse),
+            exception_handlers=dict.fromkeys((ApiError, Problem, Exception), _refuse),
         )
 
     def _asset(self, request: Request) -> Response:
@@ -89,24 +88,21 @@ class App:
         return _json({"name": user_name(self._login.client())})
 
     def _follow_jobs(self, _request: Request) -> StreamedFeed:
-        return self._stream(lambda: JobsFeed(self._login.client(), self._namespace, self._clock))
+        return StreamedFeed(lambda: JobsFeed(self._login.client(), self._namespace, self._clock))
 
     def _follow_job(self, request: Request) -> StreamedFeed:
         language = _language(request)
-        return self._stream(lambda: JobFeed(self._handle(request), language))
+        return StreamedFeed(lambda: JobFeed(self._handle(request), language))
 
     def _follow_log(self, request: Request) -> StreamedFeed:
         chosen = request.query_params
         index, settings = chosen.get("index", ""), bool(chosen.get("settings"))
         number = int(index) if index.isdecimal() else None
         wish = Wish(role=chosen.get("role", ""), index=number, launcher_settings=settings)
-        return self._stream(lambda: LogFeed(self._handle(request), wish))
+        return StreamedFeed(lambda: LogFeed(self._handle(request), wish))
 
     def _handle(self, request: Request) -> Handle:
         return Handle(self._login.client(), *_where(request), self._clock)
-
-    def _stream(self, open_feed: Callable[[], Any]) -> StreamedFeed:
-        return StreamedFeed(open_feed, self._login.refuse)
 
     def _show_yaml(self, request: Request) -> Response:
         from pdj.documents.writer import to_yaml
@@ -164,11 +160,11 @@ class App:
         else:
             raise Usage(f"no action {action!r}")
 
-    async def _refuse(self, _request: Request, error: Exception) -> Response:
-        self._login.refuse(error)
-        code = HTTPStatus.CONFLICT if isinstance(error, Problem) else HTTPStatus.BAD_GATEWAY
-        told = error.code if isinstance(error, ApiError) else 0
-        return _json(describe_problem(error), told if told >= HTTPStatus.BAD_REQUEST else code)
+
+async def _refuse(_request: Request, error: Exception) -> Response:
+    code = HTTPStatus.CONFLICT if isinstance(error, Problem) else HTTPStatus.BAD_GATEWAY
+    told = error.code if isinstance(error, ApiError) else 0
+    return _json(describe_problem(error), told if told >= HTTPStatus.BAD_REQUEST else code)
 
 
 def _language(request: Request) -> str:

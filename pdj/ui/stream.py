@@ -24,9 +24,8 @@ class StreamedFeed(StreamingResponse):
 
     limiter: CapacityLimiter | None = None
 
-    def __init__(self, open_feed: Callable[[], Feed], refused: Callable[[Exception], None]) -> None:
+    def __init__(self, open_feed: Callable[[], Feed]) -> None:
         self._open = open_feed
-        self._refused = refused
         self._messages = self._read()
         super().__init__(self._messages, media_type="application/x-ndjson; charset=utf-8")
 
@@ -44,7 +43,6 @@ class StreamedFeed(StreamingResponse):
                 encoded = partial(b"".join, map(encode, messages))
                 yield await to_thread.run_sync(encoded) if messages else BEAT
         except Exception as error:  # even a defect: the page shows it
-            self._refused(error)
             yield encode(describe_problem(error))
         finally:
             # In its own thread: the command must end, even if `close` waits for a silent cluster.

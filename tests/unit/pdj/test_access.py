@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 import yaml
 
-from kube.errors import Unauthorized
 from kube.plugin import ask_plugin
 from localcluster.client.pki import Authority
 from pdj.access.connection import UserCredentials, connect, open_client
@@ -231,7 +230,7 @@ def test_threads_that_are_refused_together_log_in_once(tmp_path):
     """A plugin can open a browser for each login."""
     script = f'echo . >> {tmp_path}/asked; sleep 0.5; echo \'{{"status": {{"token": "new"}}}}\''
     target, old = Target({}, plugin(script), "default"), Identity("Bearer old")
-    credentials = UserCredentials(target, old, None)
+    credentials = UserCredentials(lambda: target, old, None)
     threads = [threading.Thread(target=credentials.renew, args=("Bearer old",)) for _ in range(9)]
     for each in threads:
         each.start()
@@ -299,35 +298,36 @@ def write_both(write: Write, current: str, token: str, mine: str = "https://mine
     return str(written.rename(written.with_name("config")))
 
 
-def test_a_page_stays_with_its_context_when_its_login_is_renewed(write, monkeypatch):
+@pytest.fixture
+def opened(write, monkeypatch) -> Any:
+    """What a program has opened with the context `mine` and the token `old`."""
     monkeypatch.setattr("pdj.access.login.open_client", connect)
-    login = Login(write_both(write, "mine", "old"), None)
-    login.open()
+    return Login(write_both(write, "mine", "old"), None).client()
+
+
+def test_a_program_stays_with_its_context_when_its_login_is_renewed(write, opened):
     write_both(write, "other", "new")
-    login.refuse(Unauthorized("expired"))
-    renewed: Any = login.client()
-    assert (renewed.endpoint.host, renewed.credentials.header()) == ("mine", "Bearer new")
+    opened.credentials.renew("Bearer old")
+    assert (opened.endpoint.host, opened.credentials.header()) == ("mine", "Bearer new")
 
 
-def test_a_page_refuses_another_server_under_its_context(write):
-    login = Login(write_both(write, "mine", "old"), None)
-    login.open()
+def test_a_program_refuses_another_server_under_its_context(write, opened):
     write_both(write, "mine", "new", "https://elsewhere:1")
-    login.refuse(Unauthorized("expired"))
     for _ in range(2):
         with pytest.raises(Problem, match="'mine' now has the server https://elsewhere:1"):
-            login.client()
+            opened.credentials.renew("Bearer old")
     write_both(write, "mine", "new")
-    assert login.client()
+    opened.credentials.renew("Bearer old")
+    assert opened.credentials.header() == "Bearer new"
 
 
 def test_a_page_logs_in_once(write, monkeypatch):
     """A plugin can open a browser for each login."""
     opened = []
 
-    def open_once(target: Target) -> Any:
+    def open_once(target: Target, load: Callable[[], Target]) -> Any:
         opened.append(target.context)
-        return connect(target)
+        return connect(target, load)
 
     monkeypatch.setattr("pdj.access.login.open_client", open_once)
     monkeypatch.setattr("pdj.commands.ui.check_served", lambda _client: None)

@@ -10,6 +10,7 @@ from api.objects import Raw
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import Silent
+from pdj.errors import Problem
 from pdj.gather import logs
 from pdj.gather.jobs import Handle
 from pdj.gather.logs import (
@@ -237,3 +238,17 @@ def test_of_a_container_that_was_restarted_come_the_last_lines_of_both_runs():
     reader.start()
     reader.join(patience.SECONDS)
     assert [each.text for each in merged.take(0)] == [b"8", b"9", b"18", b"19"]
+
+
+def test_a_log_whose_login_cannot_be_renewed_says_so(monkeypatch):
+    failed = Problem("the login plugin sh has failed: exit code 1")
+
+    def refuse(*_: Any) -> Raw:
+        raise failed
+
+    monkeypatch.setattr(Client, "find", refuse)
+    handle = Handle(Client.__new__(Client), "team", "train", Clock())
+    reader = ContainerLog(handle, source(0), Merger(Clock(), math.inf), Wish())
+    reader.start()
+    reader.join(patience.SECONDS)
+    assert reader.problem is failed

@@ -29,10 +29,9 @@ class Numbers:
         self.closed.set()
 
 
-def read(feed: Numbers, enough: int) -> tuple[list[bytes], list[Exception]]:
-    """The pieces that a reader got until it had enough of them, and the errors that were noted."""
+def read(feed: Numbers, enough: int) -> list[bytes]:
+    """The pieces that a reader got until it had enough of them."""
     pieces: list[bytes] = []
-    refused: list[Exception] = []
 
     async def ask() -> None:
         is_gone = anyio.Event()
@@ -48,25 +47,23 @@ def read(feed: Numbers, enough: int) -> tuple[list[bytes], list[Exception]]:
                     is_gone.set()
 
         with anyio.fail_after(patience.SECONDS):
-            await StreamedFeed(lambda: feed, refused.append)(SCOPE, receive, send)
+            await StreamedFeed(lambda: feed)(SCOPE, receive, send)
 
     anyio.run(ask)
-    return pieces, refused
+    return pieces
 
 
 def test_a_feed_is_closed_when_its_reader_has_gone():
     feed = Numbers()
-    pieces, refused = read(feed, 3)
+    pieces = read(feed, 3)
     assert pieces[:3] == [b'{"number": 1}\n', BEAT, BEAT]
-    assert not refused
     assert feed.closed.wait(patience.SECONDS)
 
 
 @pytest.mark.parametrize("error", [Forbidden("no jobs"), KeyError("a defect")])
 def test_a_feed_that_fails_says_why_and_ends(error):
     feed = Numbers(error)
-    pieces, refused = read(feed, 99)
+    pieces = read(feed, 99)
     assert json.loads(pieces[1])["type"] == "problem"
     assert pieces[2:] == [b""]
-    assert refused == [error]
     assert feed.closed.wait(patience.SECONDS)
