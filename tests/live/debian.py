@@ -7,8 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
+WHERE = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+"""Debian leaves the folders of root's programs out of the PATH of others."""
 # By a program of the package, or a file of it.
 PACKAGES = {
     "containerd": "containerd",
@@ -22,14 +23,14 @@ PACKAGES = {
     "/bin/busybox": "busybox-static",
     "chromium": "chromium",
     "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc": "fonts-noto-cjk",
-    "prometheus": "prometheus",
+    "promtool": "prometheus",
     "lua5.1": "lua5.1",
 }
 
 
 def missing(*programs: str) -> list[str]:
     """The packages of which one of these programs is not there."""
-    return [PACKAGES[each] for each in programs if not shutil.which(each) and not _is_file(each)]
+    return [PACKAGES[each] for each in programs if not shutil.which(each, os.F_OK, WHERE)]
 
 
 def main() -> int:
@@ -56,10 +57,6 @@ def ensure(*programs: str) -> int:
 def say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
-
-
-def _is_file(path: str) -> bool:
-    return path.startswith("/") and Path(path).exists()
 
 
 if __name__ == "__main__":
