@@ -19,7 +19,14 @@ LIBRARIES = ("yaml", "starlette", "uvicorn", "anyio", "click", "h11", "typing_ex
 """Packages in pure Python: uvicorn and starlette with everything that they import."""
 LEFT_OUT = ("__pycache__", "*.so")
 INTERPRETER = b"#!/usr/bin/env python3\n"
-MAIN = "from pdj.__main__ import run\nrun()\n"
+MAIN = """\
+import sys
+if sys.version_info < (3, 11):
+    sys.exit("error: kubectl pdj needs Python 3.11 or newer, and %s is older" % sys.executable)
+from pdj.__main__ import run
+run()
+"""
+"""Written for every Python, because `python3` is still 3.9 or 3.10 on many machines."""
 
 
 def build(target: Path) -> None:

@@ -12,7 +12,7 @@ import yaml
 
 from api.constants import RELEASE
 from pdj.act.host import NO_CHECKOUT
-from release.build import build
+from release.build import MAIN, build
 from release.krew import TEMPLATE, release
 
 CHECKOUT = Path(__file__).parents[3]
@@ -44,6 +44,13 @@ def test_offline_commands_run(one_file):
     assert "\nkind: ConfigMap\n" in rendered.stdout
     assert run(one_file, "lint", str(EXAMPLE)).returncode == 0
     assert one_file.stat().st_mode & 0o111
+
+
+def test_an_older_python_is_one_line():
+    before = "import sys; sys.version_info = (3, 10, 12)\n"
+    done = subprocess.run([sys.executable, "-c", before + MAIN], capture_output=True, text=True)
+    older = f"error: kubectl pdj needs Python 3.11 or newer, and {sys.executable} is older\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", older)
 
 
 @pytest.fixture(scope="module")
