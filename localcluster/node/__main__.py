@@ -41,6 +41,8 @@ def main(folder: Path) -> int:
         signal.signal(number, lambda *_: ended.set())
     threading.stack_size(STACK_BYTES)
     network = PodNetwork.read(folder.resolve().parent)
+    if network is not None:
+        ended_with(network.pid)
     # In the main thread: the kernel kills the spawner when the thread that started it ends.
     runtime = Runtime(ended.set, network.pid if network else 0)
     if not runtime.isolated:
@@ -75,7 +77,6 @@ def run_node(folder: Path, runtime: Runtime, network: PodNetwork | None) -> None
         addresses = AddressPool(network.subnets, None if network.device else addresses)
         if network.device:
             network.attach_node(addresses.node_address, addresses.subnet)
-        ended_with(network.pid)
     server = KubeletServer(addresses.node_address, folder, client.server.authority)
     hosts = Hosts()
     events = Recorder(client, folder.name)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from localcluster.node.runtime.podnetwork import choose_range
+from localcluster.node.runtime.podnetwork import PodNetwork, choose_range
 
 HEAD = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
 DEFAULT = "eth0\t00000000\t0100A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
@@ -61,3 +61,14 @@ def test_the_bridge_keeps_its_address_as_pods_come():
     if "Operation not permitted" in done.stderr:
         pytest.skip("this user may not make networks")
     assert (done.stdout, done.stderr) == ("1\n", "")
+
+
+def test_a_node_whose_network_has_ended_ends(tmp_path):
+    """Its pods would share the machine's network, of which nobody would learn."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    PodNetwork(ended.pid, "", "198.18.0.0").write(tmp_path)
+    command = [sys.executable, "-m", "localcluster.node", str(tmp_path / "node-0")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ProcessLookupError" in done.stderr
