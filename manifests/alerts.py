@@ -1,7 +1,8 @@
 """The alerts, one by one: the only place where they are listed.
 
 Queries select no Prometheus job by name. They aggregate by the target labels `namespace` and `job`,
-so that two operators do not mix. If all replicas report a metric, they take its highest value.
+so that two operators do not mix, and by `cluster`, which a Prometheus of several clusters has. If
+all replicas report a metric, they take its highest value.
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,8 @@ from api.objects import Raw
 GROUP = "paddlejob-operator"
 RUNBOOK = "docs/alerts.md"
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
-BY = "by (namespace, job"
+OF_ONE = "cluster, namespace, job"
+BY = f"by ({OF_ONE}"
 LATE = "paddlejob:late_passes:ratio_rate"
 """The start of the recorded metrics' names; the window follows. They show the share of passes that
 began late: the job had waited for a worker for more than a second."""
@@ -64,8 +66,9 @@ ALERTS = (
         "PaddleJobOperatorDown",
         "critical",
         "absent(paddlejob_created_total)"
-        " or (count by (namespace) (last_over_time(paddlejob_created_total[{window}]))"
-        " unless count by (namespace) (paddlejob_created_total)) and on () paddlejob_created_total",
+        " or (count by (cluster, namespace) (last_over_time(paddlejob_created_total[{window}]))"
+        " unless count by (cluster, namespace) (paddlejob_created_total))"
+        " and on () paddlejob_created_total",
         5 * MINUTE,
         "Prometheus sees no PaddleJob operator{{ with $labels.namespace }} in {{ . }}{{ end }}",
         "No metrics of the operator for five minutes: it does not run, or it cannot be scraped.",
@@ -216,7 +219,7 @@ ALERTS = (
         f"sum {BY}, job_namespace) (paddlejob_namespace_failed_total) "
         f"- (sum {BY}, job_namespace) (paddlejob_namespace_failed_total offset {{window}}s) "
         f"or 0 * sum {BY}, job_namespace) (paddlejob_namespace_failed_total) "
-        f"and on (namespace, job) sum {BY}) (paddlejob_jobs offset {{window}}s)) > {{limit}}",
+        f"and on ({OF_ONE}) sum {BY}) (paddlejob_jobs offset {{window}}s)) > {{limit}}",
         5 * MINUTE,
         "PaddleJobs of {{ $labels.job_namespace }} fail",
         "{{ $value | humanize }} jobs have failed in an hour.",

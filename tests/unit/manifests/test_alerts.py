@@ -37,6 +37,12 @@ def test_runbooks_lead_to_the_paragraphs() -> None:
         assert anchor == rule["alert"].lower()
 
 
+def test_no_alert_mixes_operators_of_several_clusters() -> None:
+    for rule in [rule for group in build_rules()["groups"] for rule in group["rules"]]:
+        for labels in re.findall(r"\b(?:by|on) \((\w[^)]*)\)", rule["expr"]):
+            assert labels.startswith("cluster, namespace"), rule["expr"]
+
+
 def test_every_number_that_an_alert_compares_with_is_a_limit() -> None:
     """Whether an operator is there and leads has none."""
     for alert in ALERTS:
