@@ -8,7 +8,7 @@ named.
 from dataclasses import dataclass, replace
 
 from api.constants import EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH, Reason
-from api.objects import condition_since, format_time, moment_of
+from api.objects import format_time, moment_of
 from api.status import Failure, JobStatus
 from reconcile.failure.blame import find_culprit, seconds_to_blame, tells_of_lost_peer
 from reconcile.failure.ending import (
@@ -19,7 +19,7 @@ from reconcile.failure.ending import (
     record_words,
 )
 from reconcile.failure.policy import PolicyAction, match_policy
-from reconcile.model.end import DISRUPTION_TARGET, OUT_OF_MEMORY, Author
+from reconcile.model.end import OUT_OF_MEMORY, Author
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 from reconcile.objects.rendezvous import has_moved, has_stale_config_map, moved_pods
@@ -228,10 +228,10 @@ def judge_pod(view: View, pod: PodView) -> Incident:
 
 
 def end_time(pod: PodView) -> str:
-    """When the pod ended, or else was disrupted or created: sortable, the same in every pass."""
+    """When the pod ended, or else was interrupted or created: sortable, the same in every pass."""
     ended = pod.end.finished_at if pod.end else None
     created = moment_of(pod.raw["metadata"].get("creationTimestamp"))
-    return format_time(ended or condition_since(pod.raw, DISRUPTION_TARGET) or created)
+    return format_time(ended or pod.ending.interrupted_at or created)
 
 
 def build_failure(view: View, incident: Incident) -> Failure:

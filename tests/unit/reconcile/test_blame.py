@@ -17,6 +17,7 @@ from tests.memory.builders import (
     at,
     incident_of,
     plan_of,
+    stamp,
     status_of,
     view_of,
 )
@@ -198,7 +199,8 @@ def test_both_are_told_the_pod_that_goes_and_what_failed_after(how):
     failed = "train-worker-1 on node-1 exited with code 1: ValueError: bad batch 17"
     message = f"train-worker-0 on node-1 {says}; after that, {failed}"
     assert (incident.reason, incident.message) == (reason, message)
-    assert build_failure(seen(), incident).pod == "train-worker-0"
+    record = build_failure(seen(), incident)
+    assert (record.pod, record.time) == ("train-worker-0", stamp(2))
 
 
 def test_the_first_of_many_that_go_is_told():
