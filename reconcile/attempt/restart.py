@@ -45,11 +45,18 @@ def answer_incident(view: View, incident: Incident) -> Move:
         incident = replace(incident, message=f"{times}; now {incident.message}")
         return _fail(view, recorded, incident, Reason.RESTART_LOOP)
     recorded = replace(recorded, fruitless_restarts=fruitless + (not incident.is_charged))
-    return replace(begin_attempt(view, recorded, incident), keep_log=keep_log(view, incident.pod))
+    return replace(
+        begin_attempt(view, recorded, incident), keep_log=keep_log(view, incident.telling)
+    )
 
 
 def with_record(view: View, status: JobStatus, incident: Incident) -> JobStatus:
-    """The status with a record of the incident, and with its node among those to avoid."""
+    """The status with a record of the incident, and with its node among those to avoid.
+
+    What followed it comes before it, so that the last record is that of what ended the attempt.
+    """
+    if incident.followed:
+        status = with_record(view, status, incident.followed)
     avoided = replace(status, avoid_nodes=_avoid(status, incident))
     return avoided.with_failure(build_failure(view, incident))
 
@@ -115,7 +122,9 @@ def _has_run_for(view: View, seconds: float) -> bool:
 
 def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> Move:
     move = fail_job(view, reason, incident.message, status)
-    return replace(move, verify_gone=incident.verify_gone, keep_log=keep_log(view, incident.pod))
+    return replace(
+        move, verify_gone=incident.verify_gone, keep_log=keep_log(view, incident.telling)
+    )
 
 
 def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:

@@ -36,7 +36,8 @@ class Incident:
     """Why an attempt is over. `is_fatal` ends the job; `is_charged` counts against backoffLimit.
 
     `pod` is the pod that caused it, if a pod did. For a pod that is gone, there is only a `record`
-    or a `name`. `verify_gone` is as in `Plan`.
+    or a `name`. `verify_gone` is as in `Plan`. `followed` is a failure that came later, if its log
+    tells of more than a lost peer.
     """
 
     reason: Reason
@@ -47,6 +48,12 @@ class Incident:
     verify_gone: tuple[str, ...] = ()
     record: Failure | None = None
     name: str = ""
+    followed: "Incident | None" = None
+
+    @property
+    def telling(self) -> PodView | None:
+        """The pod whose log says most about it, if there is one."""
+        return (self.followed or self).pod
 
     @property
     def node(self) -> str:
@@ -86,14 +93,16 @@ def peer_loss(view: View, ended: list[PodView]) -> Incident | None:
 
 
 def _followed(view: View, incident: Incident | None, ended: list[PodView]) -> Incident | None:
-    """The incident, whose message also tells of the failures that followed."""
+    """The incident, with the failures that followed: its message tells of them, too."""
     noted = noted_failure(view)
-    followed = describe_record(noted) if noted else ""
+    after = _of_record(noted) if noted else None
     if failures := _failures(view, ended):
-        followed = name_culprit(view, failures).message
-    if incident is None or not followed:
+        after = name_culprit(view, failures)
+    if incident is None or after is None:
         return incident
-    return replace(incident, message=f"{incident.message}; after that, {followed}")
+    says_more = after.pod is not None and not tells_of_lost_peer(after.pod)
+    message = f"{incident.message}; after that, {after.message}"
+    return replace(incident, message=message, followed=after if says_more else None)
 
 
 def seconds_to_verdict(view: View) -> float:

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from api.constants import Reason, Role
+from api.constants import ANNOTATION_KEEP_LOGS, Reason, Role
 from api.objects import Raw
 from reconcile.failure.incident import build_failure, find_incident
 from reconcile.model.plan import Plan
@@ -201,6 +201,28 @@ def test_both_are_told_the_pod_that_goes_and_what_failed_after(how):
     assert (incident.reason, incident.message) == (reason, message)
     record = build_failure(seen(), incident)
     assert (record.pod, record.time) == ("train-worker-0", stamp(2))
+
+
+FAULTY = raised("RuntimeError: CUDA error: uncorrectable ECC error encountered")
+
+
+@pytest.mark.parametrize(
+    ("log", "told", "avoided"),
+    [
+        (PEER_LOST, [], ["node-1"]),
+        (BAD_BATCH, ["train-worker-1"], ["node-2", "node-1"]),
+        (FAULTY, ["train-worker-1"], ["node-2", "node-1"]),
+    ],
+)
+def test_nothing_is_lost_of_what_failed_after_a_pod_began_to_go(log, told, avoided):
+    """Its log is kept, and a job that fails in this way again and again has its record."""
+    job = copy.deepcopy(JOB)
+    job["metadata"]["annotations"] = {ANNOTATION_KEEP_LOGS: "true"}
+    after = a_pod(JOB, index=1).bound("node-2").ended(1, 4, message=log)
+    plan = plan_of(seen(going(JOB, "silent", 2), after, job=job, seconds=60))
+    status, kept = status_of(plan), plan.keep_log
+    assert [each["pod"] for each in status["failures"]] == [*told, "train-worker-0"]
+    assert ([kept.pod] if kept else [], status["avoidNodes"]) == (told, avoided)
 
 
 def test_the_first_of_many_that_go_is_told():
