@@ -25,6 +25,7 @@ from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError, StartError
 from localcluster.machine.process import Command, Process, ProcessGroup, direct_environment
 from localcluster.machine.project import FINDABLE, IMPORTS, command
+from localcluster.machine.report import tell
 from localcluster.machine.statefolder import StateFolder, claim
 from localcluster.provision.binaries import ensure_binaries
 
@@ -287,14 +288,14 @@ class Cluster:
         )
 
     def _node_config(self) -> ClusterConfig:
-        """The configuration for the nodes' processes, with absolute paths and `print` as report."""
+        """The configuration for the nodes' processes, with absolute paths and `tell` as report."""
         config = self.config
         return replace(
             config,
             images=[*self.plane.state.images, *(table.absolute() for table in config.images)],
             nfs_root=(config.nfs_root or self.plane.state.run / "nfs").absolute(),
             host_path_root=config.host_path_root and config.host_path_root.absolute(),
-            report=print,
+            report=tell,
         )
 
     def _wait_for_node(self, name: str, deadline: float) -> None:

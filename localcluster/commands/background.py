@@ -30,7 +30,7 @@ from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError, StartError
 from localcluster.machine.filelock import FileLock
 from localcluster.machine.project import FINDABLE, command
-from localcluster.machine.report import Report
+from localcluster.machine.report import Report, tell
 from localcluster.machine.statefolder import LOCK, STATE_HOME, folder_of, remove_tree
 from localcluster.machine.userfolder import writable
 
@@ -92,7 +92,7 @@ def start(name: str, config: ClusterConfig, report: Report) -> bool:
             start_new_session=True,
         )
         try:
-            _relay(process, dataclasses.replace(config, report=print, state_dir=folder), report)
+            _relay(process, dataclasses.replace(config, report=tell, state_dir=folder), report)
         except BaseException:
             process.terminate()  # the user has interrupted this, and wants no cluster
             process.wait()  # so that the next holder of the lock finds no cluster

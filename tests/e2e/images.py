@@ -17,7 +17,7 @@ from pathlib import Path
 
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.filelock import FileLock
-from localcluster.machine.report import Report, run_to_end
+from localcluster.machine.report import Report, run_to_end, tell
 from localcluster.machine.statefolder import remove_tree
 from localcluster.provision.binaries import ensure_binaries
 from localcluster.provision.environments import cache_folder
@@ -102,7 +102,7 @@ def base_archive() -> Path:
     return archive_path("python", hashlib.sha256(made_of.encode()).hexdigest())
 
 
-def ensure_images(report: Report = print) -> list[Path]:
+def ensure_images(report: Report = tell) -> list[Path]:
     """The archives of all images; builds those that are missing: some minutes, once."""
     with Builder.temporary(report) as builder:
         for image in IMAGES:

@@ -6,7 +6,7 @@ And Kubeflow's training operator, beside which starts are measured.
 from pathlib import Path
 
 from benchmarks.peers.training_operator import PINS as PEER
-from localcluster.machine.report import Report
+from localcluster.machine.report import Report, tell
 from localcluster.provision.binaries import PINS, version_values
 from localcluster.provision.gobuild import Pins, ensure_built
 
@@ -31,6 +31,6 @@ DNS = Pins(
 )
 
 
-def ensure_programs(report: Report = print) -> None:
+def ensure_programs(report: Report = tell) -> None:
     for pins in (NODE, DNS, PEER):
         ensure_built(pins, report)

@@ -12,7 +12,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 def python() -> str:
     """That of PaddlePaddle 2.6.2."""
-    return str(ensure_environment("examples", print) / "bin" / "python")
+    return str(ensure_environment("examples") / "bin" / "python")
 
 
 def example(file: str, **settings: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.project import PROJECT
-from localcluster.machine.report import Report
+from localcluster.machine.report import Report, tell
 from localcluster.provision.environments import (
     Recipe,
     cache_folder,
@@ -34,23 +34,23 @@ def made(environment: Callable[[], Path]) -> Path:
         pytest.skip(str(error))
 
 
-def paddle_3(report: Report = print) -> Path:
+def paddle_3(report: Report = tell) -> Path:
     """The Python of an environment with PaddlePaddle 3. Raises LocalClusterError."""
     return ensure_environment("examples-3", report) / "bin" / "python"
 
 
-def kubeflow(report: Report = print) -> Path:
+def kubeflow(report: Report = tell) -> Path:
     """The Python of an environment with Kubeflow's own client. Raises LocalClusterError."""
     return _python("kubeflow-0.5", KUBEFLOW, report)
 
 
-def notebook(report: Report = print) -> Path:
+def notebook(report: Report = tell) -> Path:
     """A Python with a notebook's kernel on top of this one. Raises LocalClusterError."""
     major, minor, *_ = sys.version_info
     return _python(f"notebook-{major}.{minor}", NOTEBOOK, report, Path(sys.prefix))
 
 
-def paddleclas(report: Report = print) -> Path:
+def paddleclas(report: Report = tell) -> Path:
     """The environment with PaddleClas, which its image has too. Raises LocalClusterError."""
     return ensure_packages("examples", PADDLECLAS, report)[0]
 

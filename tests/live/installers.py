@@ -16,7 +16,7 @@ import yaml
 from api.objects import Raw
 from localcluster import Cluster
 from localcluster.machine.errors import LocalClusterError
-from localcluster.machine.report import Report
+from localcluster.machine.report import Report, tell
 from localcluster.provision.environments import cache_folder
 from localcluster.provision.gobuild import Pins, ensure_built
 from tests.live import kubestate, patience, prometheus
@@ -51,7 +51,7 @@ KUSTOMIZE = Pins(
 )
 
 
-def ensure_installers(report: Report = print) -> None:
+def ensure_installers(report: Report = tell) -> None:
     """Build what is missing, once per user: some minutes."""
     for pins in (HELM, KUSTOMIZE, prometheus.PINS, kubestate.PINS):
         ensure_built(pins, report)
@@ -62,7 +62,7 @@ def dashboard_types() -> Path:
     return cache_folder() / "dashboard-types-11.6.0" / "node_modules"
 
 
-def fetch_dashboard_types(report: Report = print) -> None:
+def fetch_dashboard_types(report: Report = tell) -> None:
     """Fetch the locked packages once per user, where that is possible."""
     packages = dashboard_types()
     if (packages / ".package-lock.json").exists() or not (shutil.which("node") and NPM):

@@ -129,7 +129,7 @@ def start_cluster(folder: Path) -> Iterator[Cluster]:
 
 def main() -> int:
     """The whole walk on a cluster of its own; 0 when every command did what the manual says."""
-    ensure_environment("examples", print)
+    ensure_environment("examples")
     started = clock.monotonic()
     with tempfile.TemporaryDirectory(prefix="manual-") as name:
         folder = Path(name)

@@ -417,6 +417,24 @@ def test_no_sentence_of_our_own_is_read_back():
     assert found == READERS
 
 
+def test_progress_comes_at_once_into_a_pipe_too():
+    """`print` is called, and never handed on: a pipe would get minutes of progress at their end."""
+    handed_on = {
+        f"{relative(path)}:{name.lineno}"
+        for path in modules(*PACKAGES, "tests.live", "tests.e2e", "tests.manuals", "tests.examples")
+        for name in hands_print_on(syntax(path))
+    }
+    assert not handed_on
+
+
+def hands_print_on(tree: ast.Module) -> list[ast.Name]:
+    """Where `print` is named and not called."""
+    nodes = [*ast.walk(tree)]
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    names = (node for node in nodes if isinstance(node, ast.Name) and node.id == "print")
+    return [name for name in names if name not in called]
+
+
 def test_functions_are_short_and_take_few_parameters():
     wrong = [
         f"{relative(path)}:{node.lineno} {node.name}"

@@ -13,6 +13,7 @@ from uuid import uuid4
 from localcluster.client.rest import Raw
 from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.report import tell
 from localcluster.node.pod.backoff import go_duration
 from localcluster.node.pod.containers import Container
 from localcluster.node.pod.node_context import NodeContext
@@ -173,7 +174,7 @@ class Starter:
             else:
                 self._record(pod, container, "Normal", "Pulling", f'Pulling image "{name}"')
                 text = f'Successfully pulled image "{name}"'
-            folders = image.prepare(print)
+            folders = image.prepare(tell)
         except LocalClusterError as error:
             container.pull_backoff.failed(clock.monotonic())
             container.pull_error = str(error)
