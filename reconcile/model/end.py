@@ -125,12 +125,15 @@ class PodEnd:
 
     @property
     def is_silent(self) -> bool:
-        """Whether the cluster, and not the kubelet, says that the pod is not ready or unknown."""
+        """Whether the cluster says that the pod is not ready or unknown, and the kubelet does not.
+
+        Nodes that are not a kubelet's set Ready alone, also to False, before a program starts.
+        """
         if (self.raw.get("status") or {}).get("phase") == "Unknown":
             return True
         ready = condition_of(self.raw, "Ready", "False")
-        is_kubelets = condition_of(self.raw, "ContainersReady", "False") is not None
-        return ready is not None and not is_kubelets and ready.get("reason") != GATES_NOT_READY
+        was_ready = condition_of(self.raw, "ContainersReady") is not None
+        return ready is not None and was_ready and ready.get("reason") != GATES_NOT_READY
 
     @property
     def began(self) -> datetime | None:

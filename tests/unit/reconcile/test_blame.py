@@ -159,7 +159,7 @@ def going(job: Raw, how: str, since: float) -> PodBuilder:
     if how in ("deleted", "drained"):
         pod.deleting(since)
     if how == "silent":
-        pod.with_condition("Ready", "False", since)
+        pod.with_condition("Ready", "False", since).with_condition("ContainersReady")
     return pod
 
 
@@ -246,7 +246,12 @@ def test_a_pod_that_has_trained_to_its_end_goes_without_consequences(done):
 
 
 UNTIMED = {
-    "not-ready": {"conditions": [{"type": "Ready", "status": "False"}]},
+    "not-ready": {
+        "conditions": [
+            {"type": "Ready", "status": "False"},
+            {"type": "ContainersReady", "status": "True"},
+        ]
+    },
     "unknown": {"phase": "Unknown"},
     "in-words": {"reason": "ProviderFailed"},
 }

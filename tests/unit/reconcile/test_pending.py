@@ -217,11 +217,15 @@ def test_of_pods_that_wait_too_long_the_first_is_named_with_what_it_lacks_first(
 
 
 SILENT = {
-    "not-ready": ([("Ready", "False", "")], {}, True),
     "not-ready-but-healthy": ([("Ready", "False", ""), ("ContainersReady", "True", "")], {}, True),
     "unknown": ([], {"phase": "Unknown", "reason": "NodeLost"}, True),
     "a-probe-fails": ([("Ready", "False", ""), ("ContainersReady", "False", "")], {}, False),
-    "a-gate-is-closed": ([("Ready", "False", "ReadinessGatesNotReady")], {}, False),
+    "a-gate-is-closed": (
+        [("Ready", "False", "ReadinessGatesNotReady"), ("ContainersReady", "True", "")],
+        {},
+        False,
+    ),
+    "no-kubelets": ([("Ready", "False", "")], {}, False),
     "ready": ([("Ready", "True", "")], {}, False),
 }
 

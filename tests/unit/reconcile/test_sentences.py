@@ -102,7 +102,7 @@ def mounting(**more: object) -> Raw:
 
 
 def on_lost_node() -> PodBuilder:
-    return a_pod(JOB).running().with_condition("Ready", "False")
+    return a_pod(JOB).running().with_condition("Ready", "False").with_condition("ContainersReady")
 
 
 def unscheduled(message: str, reason: str = "Unschedulable", **observed: Any) -> Hold:
