@@ -85,7 +85,7 @@ def find_incident(view: View) -> Incident | None:
 def peer_loss(view: View, ended: list[PodView]) -> Incident | None:
     """The incident of the pod that decides, if others end it or its node is silent; else None."""
     there = (pod for pod in view.pods.values() if pod.state is not PodState.SUCCEEDED)
-    going = (pod for pod in there if pod.ending.interrupted_at)
+    going = (pod for pod in there if pod.ending.interrupted_at and not _is_of_program(pod))
     first = min((*ended, *going), key=_order, default=None)
     if first is None or _is_of_program(first):
         return None

@@ -184,6 +184,14 @@ def test_what_fails_after_a_pod_began_to_go_is_not_charged(is_elastic, how, sinc
     assert (status_of(plan)["phase"], status_of(plan).get("failureCount")) == (phase, None)
 
 
+def test_a_worker_that_was_replaced_decides_nothing_after_its_failure_was_answered():
+    job = a_job().with_elastic_workers(3, 2, 3).with_status(phase="Running", attempt=1).build()
+    replaced = a_pod(job, index=2).ended(1, 2, message=BAD_BATCH).deleting(3)
+    peer = a_pod(job, index=1).ended(1, 9, message=UNHEARD_OF)
+    plan = plan_of(view_of(job, replaced, going(job, "evicted", 7), peer, seconds=60))
+    assert (status_of(plan)["phase"], status_of(plan).get("failureCount")) == ("Restarting", None)
+
+
 GOING = {
     "evicted": (Reason.POD_EVICTED, "is being evicted"),
     "drained": (Reason.POD_EVICTED, "is being deleted"),
