@@ -95,7 +95,7 @@ class PodEnd:
 
     `container` says how the trainer ended, or else how an init container failed; for a living pod,
     how the trainer last ended. None if neither has, or if the kubelet rejected the pod. `is_over`:
-    the container has not been started again. `is_foreign`: the template does not have the
+    the container is not started again. `is_foreign`: the template does not have the
     container, so admission has added it.
     """
 
@@ -248,4 +248,11 @@ def read_end(raw: Raw, container: Raw, names: Containers) -> PodEnd:
     if not ended:
         return PodEnd(raw, None, is_over)
     is_foreign = name != trainer and name not in names.inits
-    return PodEnd(raw, container_end(name, name == trainer, ended), is_over, is_foreign)
+    end = container_end(name, name == trainer, ended)
+    is_over &= not (end.exit_code and restarts_in_place(raw) and not has_failed)
+    return PodEnd(raw, end, is_over, is_foreign)
+
+
+def restarts_in_place(raw: Raw) -> bool:
+    """Whether the pod's kubelet restarts a container that fails."""
+    return (raw.get("spec") or {}).get("restartPolicy") == "OnFailure"

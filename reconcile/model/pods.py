@@ -11,7 +11,13 @@ from enum import StrEnum
 from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, Role
 from api.objects import Raw, is_deleting, labels_of, moment_of, name_of, uid_of
 from api.trainer import Containers, container_statuses, has_started
-from reconcile.model.end import ContainerEnd, PodEnd, container_end, read_end
+from reconcile.model.end import (
+    ContainerEnd,
+    PodEnd,
+    container_end,
+    read_end,
+    restarts_in_place,
+)
 from reconcile.model.waits import Wait, read_waits
 
 _ROLES = {str(role): role for role in Role}
@@ -61,7 +67,7 @@ class PodView:
     @property
     def restarts_in_place(self) -> bool:
         """Whether its kubelet restarts a container that fails."""
-        return _restarts_in_place(self.raw)
+        return restarts_in_place(self.raw)
 
 
 def view_pod(raw: Raw, containers: dict[Role, Containers]) -> PodView:
@@ -101,8 +107,7 @@ def _state(raw: Raw, container: Raw, ending: PodEnd) -> PodState:
     if not terminated.get("exitCode") if terminated else phase == "Succeeded":
         return PodState.SUCCEEDED if ending.is_own else PodState.FAILED
     if terminated:
-        is_back_soon = _restarts_in_place(raw) and phase != "Failed"
-        return PodState.STARTING if is_back_soon else PodState.FAILED
+        return PodState.FAILED if ending.is_over else PodState.STARTING
     if phase == "Failed":
         return PodState.FAILED
     if phase == "Unknown":
@@ -110,10 +115,6 @@ def _state(raw: Raw, container: Raw, ending: PodEnd) -> PodState:
     if "running" in state or (phase == "Running" and not container):
         return PodState.RUNNING
     return PodState.STARTING if (raw.get("spec") or {}).get("nodeName") else PodState.PENDING
-
-
-def _restarts_in_place(raw: Raw) -> bool:
-    return (raw.get("spec") or {}).get("restartPolicy") == "OnFailure"
 
 
 def _restarts(container: Raw) -> int:

@@ -256,6 +256,7 @@ ROWS: dict[str, tuple[Ends, Author, Reason | None]] = {
             ended(143).deleting(70),
             ended(1).deleting(5),
             ended(0).deleting(9),
+            ended(1).restarted(1).with_status(phase="Running").deleting(10),
             a_pod(JOB).running().deleting(),
         ),
         Author.USER,
