@@ -169,8 +169,8 @@ def describe(view: View, incident: Incident) -> Incident:
 def _told(view: View, pod: PodView) -> str:
     if _is_of_program(pod) or (pod.state is PodState.FAILED and not pod.is_deleting):
         return describe_end(view, pod)
-    how = "does not answer" if pod.ending.is_silent else "is being evicted"
-    how = "is being deleted" if pod.is_deleting else how
+    how = "is being deleted" if pod.is_deleting else "is being evicted"
+    how = "does not answer" if pod.ending.is_silent else how
     where = f" on {pod.node}" if pod.node else ""
     return f"{pod.name}{where} {how}{describe_disruption(pod)}"
 
@@ -302,9 +302,9 @@ def _find_loss(view: View) -> Incident | None:
 
 
 def _disruption(pod: PodView) -> Reason:
-    if pod.ending.author is Author.USER:
-        return Reason.POD_VANISHED
-    return Reason.NODE_LOST if pod.ending.has_lost_node else Reason.POD_EVICTED
+    if pod.ending.has_lost_node:
+        return Reason.NODE_LOST
+    return Reason.POD_VANISHED if pod.ending.author is Author.USER else Reason.POD_EVICTED
 
 
 def _some(names: tuple[str, ...] | list[str]) -> str:

@@ -233,6 +233,15 @@ def test_nothing_is_lost_of_what_failed_after_a_pod_began_to_go(log, told, avoid
     assert ([kept.pod] if kept else [], status["avoidNodes"]) == (told, avoided)
 
 
+def test_a_pod_that_somebody_deletes_from_a_silent_node_is_lost_with_it():
+    """As the job advises where the pod tolerates every taint: the next must go elsewhere."""
+    status = status_of(plan_of(seen(going(JOB, "silent", 2).deleting(60), seconds=61)))
+    (restarting,) = [each for each in status["conditions"] if each["type"] == "Restarting"]
+    assert restarting["reason"] == Reason.NODE_LOST
+    assert restarting["message"] == "train-worker-0 on node-1 does not answer"
+    assert status["avoidNodes"] == ["node-1"]
+
+
 def test_the_first_of_many_that_go_is_told():
     late = a_pod(JOB, index=1).running().deleting(3)
     incident = incident_of(seen(late, going(JOB, "silent", 2), worker(2, 1, 4, BAD_BATCH)))
