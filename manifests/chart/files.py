@@ -11,7 +11,7 @@ from api.crd import PROTECTION, build_crd
 from api.objects import Raw
 from manifests.chart.etcd import ETCD_TAG, OBJECTS
 from manifests.chart.flags import ELSEWHERE, flag_defaults, flag_rules
-from manifests.chart.tree import sections, to_rows, to_schema, to_values
+from manifests.chart.tree import needed, to_rows, to_schema, to_values
 from manifests.chart.values import TAG, VALUES
 from manifests.rbac import (
     CLUSTER_RULES,
@@ -162,7 +162,7 @@ def _definitions() -> str:
     named["protection"] = yaml.safe_dump(PROTECTION)
     named["flagDefaults"] = yaml.safe_dump(flag_defaults(), sort_keys=False, default_style='"')
     named["etcdTag"] = ETCD_TAG
-    named["sections"] = " ".join(sections(VALUES))
+    named["needed"] = " ".join(needed(VALUES))
     named["flagRules"] = yaml.safe_dump(flag_rules())
     parts = [
         f'{{{{- define "{CHART}.{name}" -}}}}\n{text}{{{{- end }}}}\n'

@@ -44,12 +44,16 @@ def defaults(nodes: Sequence[Node]) -> Raw:
     }
 
 
-def sections(nodes: Sequence[Node], prefix: str = "") -> Iterator[str]:
-    """The path of each section, the outer ones first."""
+def needed(nodes: Sequence[Node], prefix: str = "") -> Iterator[str]:
+    """The paths of what templates cannot do without, the outer ones first: sections, and values
+    with a default that is neither empty nor a list or an object.
+    """
     for node in nodes:
         if isinstance(node, Section):
             yield f"{prefix}{node.name}"
-            yield from sections(node.values, f"{prefix}{node.name}.")
+            yield from needed(node.values, f"{prefix}{node.name}.")
+        elif node.default not in ("", None) and not isinstance(node.default, list | dict):
+            yield f"{prefix}{node.name}"
 
 
 def to_schema(nodes: Sequence[Node]) -> Raw:

@@ -3,12 +3,13 @@ Checks that the schema cannot express. Some read objects of the cluster; in `hel
 cluster, these find nothing.
 */}}
 {{- define "paddlejob-operator.check" -}}
-{{- range $path := splitList " " (include "paddlejob-operator.sections" .) }}
+{{- range $path := splitList " " (include "paddlejob-operator.needed" .) }}
 {{- $at := $.Values }}
 {{- range splitList "." $path }}
+{{- $isThere := hasKey $at . }}
 {{- $at = get $at . }}
-{{- if not (kindIs "map" $at) }}
-{{- fail (printf "values: %s is missing, as in the values of an older chart: upgrade with --reset-then-reuse-values instead of --reuse-values" $path) }}
+{{- if or (not $isThere) (kindIs "invalid" $at) }}
+{{- fail (printf "values: %s is null, or missing as in the values of an older chart: leave null out, and upgrade with --reset-then-reuse-values instead of --reuse-values" $path) }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -50,7 +51,7 @@ cluster, these find nothing.
 {{- include "paddlejob-operator.checkBudget" . }}
 {{- $containers := dict "manager" "yes" }}
 {{- range $where := list "sidecars" "initContainers" }}
-{{- range get $.Values $where }}
+{{- range get $.Values $where | default list }}
 {{- if get $containers .name }}
 {{- fail (printf "%s: a container is named %s already" $where .name) }}
 {{- end }}

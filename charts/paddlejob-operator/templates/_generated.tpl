@@ -250,8 +250,8 @@ kustomize.toolkit.fluxcd.io/prune: disabled
 {{- define "paddlejob-operator.etcdTag" -}}
 v3.6.8{{- end }}
 
-{{- define "paddlejob-operator.sections" -}}
-global image scope operator serviceAccount podDisruptionBudget rbac userRoles crds metrics metrics.tokenSecret metrics.service metrics.serviceMonitor metrics.podMonitor metrics.prometheusRule metrics.dashboard flowSchema networkPolicy kueue progress elasticEtcd elasticEtcd.image{{- end }}
+{{- define "paddlejob-operator.needed" -}}
+global fullnameOverride image image.repository scope scope.kind operator operator.workers operator.metricsBindAddress operator.metricsByNamespace operator.healthProbeBindAddress operator.leaderElect operator.logFormat operator.logLevel operator.scheduling operator.elasticTimeout operator.forceDeleteAfter operator.configErrorAfter operator.imageErrorAfter operator.giveBackAfter operator.hostPortRange replicas revisionHistoryLimit hostNetwork terminationGracePeriodSeconds serviceAccount serviceAccount.create serviceAccount.automount podDisruptionBudget podDisruptionBudget.enabled podDisruptionBudget.maxUnavailable rbac rbac.create userRoles userRoles.aggregate crds crds.install crds.keep metrics metrics.secure metrics.tokenSecret metrics.tokenSecret.key metrics.service metrics.service.enabled metrics.service.type metrics.service.port metrics.serviceMonitor metrics.serviceMonitor.enabled metrics.podMonitor metrics.podMonitor.enabled metrics.prometheusRule metrics.prometheusRule.enabled metrics.prometheusRule.runbook metrics.dashboard metrics.dashboard.enabled flowSchema flowSchema.enabled networkPolicy networkPolicy.enabled kueue kueue.enabled progress progress.enabled progress.reads elasticEtcd elasticEtcd.image elasticEtcd.image.repository{{- end }}
 
 {{- define "paddlejob-operator.flagRules" -}}
 accelerators:

@@ -78,7 +78,7 @@ annotations:
 
 {{/* The secrets with which images are pulled. Arguments: the root context, those of one image. */}}
 {{- define "paddlejob-operator.pullSecrets" -}}
-{{- with concat ((index . 0).Values.global.imagePullSecrets | default list) (index . 1) }}
+{{- with concat ((index . 0).Values.global.imagePullSecrets | default list) (index . 1 | default list) }}
 imagePullSecrets:
   {{- range . }}
   - {{ ternary (dict "name" .) . (kindIs "string" .) | toJson }}
