@@ -7,6 +7,7 @@ from api.objects import Raw
 from reconcile.failure.incident import build_failure, find_incident
 from reconcile.model.view import View
 from tests.memory.builders import PodBuilder, a_config_map, a_job, a_pod, incident_of, view_of
+from tests.memory.logs import PEER_LOST
 
 JOB = a_job().with_ps(1).with_workers(2).build()
 ENDPOINTS, MOVED = "PADDLE_TRAINER_ENDPOINTS", Reason.ADDRESS_CHANGED
@@ -91,6 +92,14 @@ def test_disruption_is_the_cause_among_those_that_end_at_once():
     evicted = a_pod(JOB, index=1).ended(143, seconds=5).with_condition("DisruptionTarget")
     incident = incident_of(started(a_pod(JOB).ended(1, seconds=5), evicted))
     assert not incident.is_charged
+
+
+@pytest.mark.parametrize("code", [1, 101])
+def test_what_is_not_charged_decides_over_a_peer_that_lost_it_and_ended_before(code):
+    culprit = a_pod(JOB, index=1).ended(code, seconds=6)
+    lost = a_pod(JOB).ended(3, seconds=5, message=PEER_LOST)
+    incident = incident_of(started(culprit, lost, policy=IGNORE_1))
+    assert (incident.pod and incident.pod.name, incident.is_charged) == ("train-worker-1", False)
 
 
 def test_fatal_end_outweighs_an_earlier_one():
