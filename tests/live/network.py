@@ -24,6 +24,7 @@ CLIENT_PORTS = (10_000, 19_999)
 By default clients take ports among those of jobs' pods. A connection there, and the minute for
 which its port is remembered, keeps a pod from listening on all addresses; Gloo's server dies of it.
 """
+ROUTES = Path("/proc/thread-self/net/route")
 ADDRESS = "192.0.2.1"
 """Of a range for documentation: without any but 127.0.0.1, AI_ADDRCONFIG finds no name at all."""
 
@@ -41,6 +42,11 @@ def leave() -> None:
         fcntl.ioctl(control, SIOCSIFADDR, address)
     with contextlib.suppress(OSError):  # some containers may only read it
         PORT_RANGE.write_text("{} {}".format(*CLIENT_PORTS))
+
+
+def leads_out() -> bool:
+    """Whether this thread's network has a route: loopback alone has none but the table's head."""
+    return len(ROUTES.read_text().splitlines()) > 1
 
 
 @contextlib.contextmanager

@@ -21,4 +21,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def online() -> Iterator[None]:
     """The machine's network, for tests that ask an index for packages."""
     with network.outside():
+        if not network.leads_out():
+            pytest.skip(
+                "this network has no way out: without root, run this file with pytest alone"
+            )
         yield

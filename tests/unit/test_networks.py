@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live import networks
+from tests.live import network, networks
 
 COMMAND = ["pytest", "-x"]
 INSIDE = [*networks.AS_ROOT, sys.executable, "-m", "tests.live.networks", networks.INSIDE]
@@ -45,10 +45,17 @@ def test_the_command_s_own_network_has_loopback() -> None:
     """As this user is, if a namespace can be made at all."""
     program = (
         "import socket; server = socket.create_server(('127.0.0.1', 0));"
-        "socket.create_connection(server.getsockname()); print('connected')"
+        "socket.create_connection(server.getsockname()); from tests.live import network;"
+        "print('connected', network.leads_out())"
     )
     command = [*INSIDE, sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True)
     if "unshare" in done.stderr:
         pytest.skip(f"nobody can make a user namespace here: {done.stderr}")
-    assert done.stdout == "connected\n", done.stderr
+    assert done.stdout == "connected False\n", done.stderr
+
+
+def test_a_network_with_a_route_leads_out(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(network, "ROUTES", tmp_path / "route")
+    network.ROUTES.write_text("Iface\tDestination\neth0\t00000000\n")
+    assert network.leads_out()
