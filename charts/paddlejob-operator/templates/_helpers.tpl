@@ -58,11 +58,52 @@ annotations:
 {{- .Values.serviceAccount.name | default (include "paddlejob-operator.fullname" .) -}}
 {{- end }}
 
-{{/* That account as the subject of a binding. */}}
-{{- define "paddlejob-operator.subjects" -}}
-- kind: ServiceAccount
-  name: {{ include "paddlejob-operator.serviceAccountName" . | quote }}
-  namespace: {{ include "paddlejob-operator.namespace" . | quote }}
+{{/*
+A role of that account, and its binding. Arguments: the root context, the name, the namespace (empty: they are
+cluster-wide), the rules.
+*/}}
+{{- define "paddlejob-operator.role" -}}
+{{- $root := index . 0 }}{{ $name := index . 1 }}{{ $namespace := index . 2 }}{{ $rules := index . 3 }}
+{{- $role := ternary "Role" "ClusterRole" (ne $namespace "") }}
+{{- range $kind := list $role (printf "%sBinding" $role) }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}
+metadata:
+  name: {{ $name }}
+  {{- with $namespace }}
+  namespace: {{ . | quote }}
+  {{- end }}
+  labels:
+    {{- include "paddlejob-operator.labels" $root | nindent 4 }}
+{{- if eq $kind $role }}
+rules:
+  {{- $rules | nindent 2 }}
+{{- else }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $role }}
+  name: {{ $name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "paddlejob-operator.serviceAccountName" $root | quote }}
+    namespace: {{ include "paddlejob-operator.namespace" $root | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The rules of the operator's own role. */}}
+{{- define "paddlejob-operator.ownRules" -}}
+{{ include "paddlejob-operator.rules" . }}
+{{- if eq .Values.scope.kind "All" }}
+{{ include "paddlejob-operator.clusterRules" . }}
+{{- end }}
+{{- with .Values.rbac.additionalRules }}
+{{ toYaml . }}
+{{- end }}
+{{- if .Values.progress.enabled }}
+{{ include "paddlejob-operator.progressRules" . }}
+{{- end }}
 {{- end }}
 
 {{/* An image: a digest wins over a tag. Arguments: its values, and the tag where they have none. */}}
@@ -139,13 +180,13 @@ bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
 {{- end }}
 
 {{/*
-Names of the ClusterRoles for metrics. Arguments: the root context, a suffix. The names contain the release's
-namespace, except for a release of all namespaces, of which there is only one.
+Names of more ClusterRoles. Arguments: the root context, a suffix. The names contain the release's namespace, except for
+a release of all namespaces, of which there is only one.
 */}}
-{{- define "paddlejob-operator.metricsRole" -}}
+{{- define "paddlejob-operator.clusterRole" -}}
 {{- $root := index . 0 -}}
 {{- $of := ternary "" (printf "-%s" (include "paddlejob-operator.namespace" $root)) (eq $root.Values.scope.kind "All") -}}
-{{- printf "%s%s-metrics-%s" (include "paddlejob-operator.fullname" $root) $of (index . 1) -}}
+{{- printf "%s%s-%s" (include "paddlejob-operator.fullname" $root) $of (index . 1) -}}
 {{- end }}
 
 {{/* The namespaces with Roles for the operator, as {"names": [...]}; none where it has a ClusterRole. */}}
