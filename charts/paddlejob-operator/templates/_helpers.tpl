@@ -37,6 +37,23 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
+{{/* Metadata of an object. Arguments: the root context, the name, values with more labels, annotations, or a namespace. */}}
+{{- define "paddlejob-operator.metadata" -}}
+{{- $root := index . 0 }}{{ $more := index . 2 -}}
+metadata:
+  name: {{ index . 1 }}
+  namespace: {{ get $more "namespace" | default (include "paddlejob-operator.namespace" $root) | quote }}
+  labels:
+    {{- include "paddlejob-operator.labels" $root | nindent 4 }}
+    {{- with get $more "labels" }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with get $more "annotations" }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+
 {{/* What the release adds to the metadata of the CRD. */}}
 {{- define "paddlejob-operator.crdMetadata" -}}
 labels:
