@@ -89,11 +89,15 @@ class Session:
         return str(self.options.namespace or self.login.open()[1].namespace)
 
     def handle(self, name: str, namespace: str = "") -> "Handle":
-        """A job, for at most `--timeout`."""
+        """A job, for at most `--timeout`, which is for all jobs of the command together."""
         from pdj.gather.jobs import Handle
 
         where = namespace or self.namespace
-        return Handle(self.client, where, name, self.clock, self.options.timeout)
+        return Handle(self.client, where, name, self.clock, self.options.timeout, self._since)
+
+    @cached_property
+    def _since(self) -> float:
+        return self.clock.monotonic()
 
     def note(self, text: str) -> None:
         """Print a message for people, on standard error."""

@@ -37,13 +37,16 @@ class NoOperator(Problem):
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """A job by its name, which need not exist, and how many seconds to wait for it at most."""
+    """A job by its name, which need not exist, and how many seconds to wait for it at most: since
+    `since` on the monotonic clock, or else from when it is first watched.
+    """
 
     client: Client
     namespace: str
     name: str
     clock: Clock
     timeout: float | None = None
+    since: float | None = None
 
 
 def get_job(client: Client, namespace: str, name: str) -> Raw:

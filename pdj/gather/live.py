@@ -23,7 +23,7 @@ class LiveJob:
         self.handle = handle
         self.changed = threading.Event()
         client, clock, namespace = handle.client, handle.clock, handle.namespace
-        self._began_at = clock.monotonic()
+        self._began_at = clock.monotonic() if handle.since is None else handle.since
         query: Query = {"fieldSelector": f"metadata.name={handle.name}"}
         self._jobs = Keeper(client, jobs_path(namespace), query, self.changed, clock)
         self._keepers = [self._jobs]

@@ -2,16 +2,18 @@
 
 from argparse import Namespace
 from functools import partial
+from threading import Event
 from typing import Any
 
 import pytest
 
+from kube.clock import Clock
 from kube.errors import ApiError, Forbidden, Invalid, Unauthorized, error_from_status
 from pdj.act import follow
 from pdj.act import submit as submitting
 from pdj.commands import delete, restart, resume, submit, suspend
 from pdj.commands.wait import await_end
-from pdj.errors import Problem
+from pdj.errors import TIMED_OUT, Problem
 from pdj.facts.picture import JobPicture
 from pdj.gather import joblog, live
 from pdj.gather.jobs import NoOperator, get_job
@@ -161,6 +163,29 @@ def test_waiting_tells_why_a_job_has_failed(monkeypatch, capsys):
     made = session(Cluster(), output="name")
     assert await_end(made, made.handle("bad")) == 1
     assert capsys.readouterr().err == "bad: Failed: PodFailed: oh\\x1b …\n"
+
+
+class Counted(Clock):
+    """A clock on which only waits take time."""
+
+    passed = 0.0
+
+    def monotonic(self) -> float:
+        return self.passed
+
+    def wait(self, event: Event, seconds: float) -> bool:
+        self.passed += seconds
+        return False
+
+
+def test_a_timeout_is_for_all_jobs_together(monkeypatch, capsys):
+    picture = JobPicture(placed("a") | {"status": {"phase": "Running"}})
+    monkeypatch.setattr(live, "LiveJob", partial(Watched, lambda: picture))
+    made = session(cluster_of("a", "b"), jobs=["a", "b"], wait=True)
+    made.options.timeout, made.clock = 10.0, (clock := Counted())
+    assert suspend.run(made) == TIMED_OUT
+    assert clock.passed == 10
+    assert capsys.readouterr().err.count(": timed out after 10 s\n") == 2
 
 
 @pytest.mark.parametrize("has_right", [True, False])
