@@ -26,6 +26,8 @@ def run() -> None:
 def complete(words: Sequence[str]) -> tuple[list[str], int]:
     """The candidates for the last word, and the directive."""
     *before, last = words
+    if "--" in before:  # the words of a program
+        return [], FILES
     command = next((word for word in before if word in COMMANDS), None)
     parser = _parser(command)
     option = parser._option_string_actions.get(before[-1]) if before else None

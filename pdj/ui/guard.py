@@ -67,7 +67,8 @@ class Guard:
         """The answer to a refused request; None if the request is fine."""
         headers = request.headers
         if headers.get("host") not in self._hosts:
-            return _refuse("the Host header is not this machine's")
+            known = " or ".join(sorted(self._hosts))
+            return _refuse(f"the page is at {known}, also through a tunnel")
         is_session = self._is_session(request)
         token = request.query_params.get("token")
         if request.url.path == "/" and request.method == "GET" and token is not None:

@@ -171,6 +171,7 @@ def test_nothing_heavy_is_imported_for_a_status():
         (["su"], (["submit", "suspend"], 4)),
         (["logs", "x", "--fo"], (["--follow"], 4)),
         (["lint", ""], ([], 0)),
+        (["run", "image", "--", "python", "tr"], ([], 0)),
         (["status", ""], ([], 4)),  # without a cluster
     ],
     ids=str,

@@ -6,12 +6,18 @@ import signal
 import stat
 import subprocess
 import sys
+from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
+
+import anyio
+from starlette.responses import PlainTextResponse
 
 from localcluster.client.kubeconfig import write_kubeconfig
 from localcluster.machine import clock
 from pdj.ui.door import Door
+from pdj.ui.guard import Guard
 from tests.live import patience
 from tests.live.pdj import CHECKOUT, environment
 from tests.live.processes import open_directly
@@ -71,3 +77,22 @@ def test_the_file_goes_at_the_end_though_nobody_came(tmp_path, monkeypatch):
     door.close()
     door.open("http://127.0.0.1:1/?token=x")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_tunnel_with_another_port_is_told_the_pages_own():
+    sent: list[dict[str, Any]] = []
+
+    async def ask() -> None:
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.disconnect"}
+
+        scope = {"type": "http", "method": "GET", "path": "/", "query_string": b""}
+        scope["headers"] = [(b"host", b"localhost:9000")]
+        await Guard(PlainTextResponse("let in"), 8470, lambda: None)(scope, receive, send)
+
+    anyio.run(ask)
+    assert sent[0]["status"] == HTTPStatus.FORBIDDEN
+    assert b"127.0.0.1:8470 or localhost:8470" in sent[1]["body"]
