@@ -55,11 +55,15 @@ def outside() -> Iterator[None]:
 
     The process that has started this one is still there.
     """
-    networks = [Path("/proc/thread-self/ns/net"), Path(f"/proc/{os.getppid()}/ns/net")]
-    if len({each.readlink() for each in networks}) == 1:
+    mine, parents = Path("/proc/thread-self/ns/net"), Path(f"/proc/{os.getppid()}/ns/net")
+    try:
+        has_left = mine.readlink() != parents.readlink()
+    except PermissionError:  # that process is outside of the user namespace, where none returns
+        has_left = False
+    if not has_left:
         yield
         return
-    with networks[0].open() as own, networks[1].open() as outer:
+    with mine.open() as own, parents.open() as outer:
         linux.setns(outer.fileno(), linux.CLONE_NEWNET)
         try:
             yield

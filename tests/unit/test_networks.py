@@ -45,8 +45,8 @@ def test_the_command_s_own_network_has_loopback() -> None:
     """As this user is, if a namespace can be made at all."""
     program = (
         "import socket; server = socket.create_server(('127.0.0.1', 0));"
-        "socket.create_connection(server.getsockname()); from tests.live import network;"
-        "print('connected', network.leads_out())"
+        "socket.create_connection(server.getsockname())\nfrom tests.live import network\n"
+        "with network.outside(): print('connected', network.leads_out())"
     )
     command = [*INSIDE, sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True)
