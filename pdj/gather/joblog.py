@@ -16,6 +16,8 @@ from pdj.gather.pods import read_pod
 
 HOLD_SECONDS = 0.5
 """How long the lines of a log that is followed wait for those of others."""
+CLOSE_SECONDS = 1.0
+"""How long to wait for readers at the end. One whose node has not answered yet ends later."""
 MAX_LOGS = 256
 """The most logs read at the same time; each takes a connection and a thread."""
 
@@ -66,8 +68,9 @@ class JobLog:
         self._merger.close()
         for reader in self._readers.values():
             reader.close()
+        clock, until = self._handle.clock, self._handle.clock.monotonic() + CLOSE_SECONDS
         for reader in self._readers.values():
-            reader.join()
+            reader.join(max(0.0, until - clock.monotonic()))
 
     def follow(self, picture: JobPicture) -> None:
         """Also read the logs of these pods. Raises NoLogs if they cannot be read, or if more than

@@ -12,6 +12,7 @@ from kube.clock import Clock
 from kube.errors import Silent
 from pdj.errors import Problem
 from pdj.gather import logs
+from pdj.gather.joblog import JobLog
 from pdj.gather.jobs import Handle
 from pdj.gather.logs import (
     GOES_ON,
@@ -252,3 +253,26 @@ def test_a_log_whose_login_cannot_be_renewed_says_so(monkeypatch):
     reader.start()
     reader.join(patience.SECONDS)
     assert reader.problem is failed
+
+
+def test_a_node_that_does_not_answer_holds_up_no_end():
+    class Node(Client):
+        def __init__(self) -> None:
+            self.asked, self.answers = threading.Event(), threading.Event()
+
+        def find(self, path: str, *_: Any) -> Raw:
+            return {"metadata": {"uid": source(0).uid}}
+
+        def stream(self, path: str, query: Any, read_seconds: float, *_: Any) -> Any:
+            self.asked.set()
+            self.answers.wait(patience.SECONDS)
+            raise Silent("no answer")
+
+    node = Node()
+    with JobLog(Handle(node, "team", "train", Clock()), Wish(follow=True)) as log:
+        log._start(source(0))
+        assert node.asked.wait(patience.SECONDS)
+    (reader,) = log._readers.values()
+    assert reader.is_alive()
+    node.answers.set()
+    reader.join()
