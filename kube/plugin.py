@@ -42,7 +42,8 @@ def ask_plugin(plugin: Raw, cluster: Raw, seconds: float = PLUGIN_SECONDS) -> Ra
         environment = _environment(plugin, cluster)
     except (KeyError, TypeError, AttributeError) as error:
         raise PluginError(f"the kubeconfig's exec cannot be read: {error!r}") from error
-    answer = _run(command, environment, seconds)
+    hint = " ".join(str(plugin.get("installHint") or "").split())
+    answer = _run(command, environment, seconds, hint)
     try:
         return {name: str(value) for name, value in json.loads(answer)["status"].items() if value}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -61,10 +62,10 @@ def _environment(plugin: Raw, cluster: Raw) -> dict[str, str]:
     return {**os.environ, **extra, "KUBERNETES_EXEC_INFO": json.dumps(info)}
 
 
-def _run(command: list[str], environment: dict[str, str], seconds: float) -> bytes:
+def _run(command: list[str], environment: dict[str, str], seconds: float, hint: str) -> bytes:
     name = f"the login plugin {command[0]}"
     with _caught_signals() as caught:
-        process = _start(command, environment, name)
+        process = _start(command, environment, name, hint)
         with process:
             try:
                 answer = _read(process, name, seconds, caught)
@@ -77,7 +78,9 @@ def _run(command: list[str], environment: dict[str, str], seconds: float) -> byt
     return answer
 
 
-def _start(command: list[str], environment: dict[str, str], name: str) -> "subprocess.Popen[bytes]":
+def _start(
+    command: list[str], environment: dict[str, str], name: str, hint: str
+) -> "subprocess.Popen[bytes]":
     try:
         return subprocess.Popen(
             command,
@@ -88,7 +91,8 @@ def _start(command: list[str], environment: dict[str, str], name: str) -> "subpr
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        raise PluginError(f"{name} cannot be run: {error}") from error
+        why = f"{name} cannot be run: {error}"
+        raise PluginError(f"{why}: {hint}" if hint else why) from error
 
 
 def _read(

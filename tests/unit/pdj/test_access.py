@@ -170,6 +170,10 @@ def test_a_plugin_is_asked_for_the_token(variable, token):
         (plugin("yes"), "prints more than 1 MiB"),
         (plugin("yes >&2"), "prints more than 1 MiB"),
         ({"exec": {"command": "/no/such/plugin"}}, "cannot be run"),
+        (
+            {"exec": {"command": "no-such", "installHint": "Get it\nhere"}},
+            "directory.*: Get it here",
+        ),
         *(({key: "somebody"}, f"has {key}, which is not") for key in ("as", "auth-provider")),
         *(({key: "/dev/zero"}, f"{key}: more than 1 MiB") for key in ("tokenFile", "client-key")),
     ],
