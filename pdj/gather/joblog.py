@@ -13,11 +13,10 @@ from pdj.gather.jobs import Handle
 from pdj.gather.logs import ContainerLog, Wish
 from pdj.gather.merge import LogLine, Merger, Source
 from pdj.gather.pods import read_pod
+from pdj.gather.watch import CLOSE_SECONDS
 
 HOLD_SECONDS = 0.5
 """How long the lines of a log that is followed wait for those of others."""
-CLOSE_SECONDS = 1.0
-"""How long to wait for readers at the end. One whose node has not answered yet ends later."""
 MAX_LOGS = 256
 """The most logs read at the same time; each takes a connection and a thread."""
 

@@ -13,6 +13,8 @@ from pdj.errors import Problem
 from pdj.gather.jobs import check_served
 
 _Entry = tuple[str, Raw]
+CLOSE_SECONDS = 1.0
+"""How long to wait for a thread that reads. One whose server has not answered yet ends later."""
 
 
 class Keeper(ListWatch[_Entry]):
@@ -50,7 +52,7 @@ class Keeper(ListWatch[_Entry]):
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-        self._thread.join()
+        self._thread.join(CLOSE_SECONDS)
 
     def objects(self) -> list[Raw] | None:
         """The current objects; None before the first list. Raises ApiError after a refusal."""

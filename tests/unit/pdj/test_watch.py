@@ -27,6 +27,7 @@ from pdj.gather.jobs import Handle, NoOperator
 from pdj.gather.live import LiveJob, pictures
 from pdj.gather.logs import Wish
 from pdj.gather.progress import TrainingReader
+from pdj.gather.watch import Keeper
 from pdj.session import Session
 from pdj.ui import feeds
 from tests.live import patience
@@ -233,3 +234,19 @@ def test_job_of_a_version_that_cannot_be_read_is_waited_for(monkeypatch):
     assert wait_for(handle(Server()), has_ended) == odd.raw
     with pytest.raises(Problem, match="the job mine has ended: Completed"):
         wait_for(handle(Server()), lambda _job: False)
+
+
+def test_a_server_that_does_not_answer_holds_up_no_end():
+    asked, answers = threading.Event(), threading.Event()
+
+    class Silent(Server):
+        def get(self, *_: Any, **__: Any) -> Raw:
+            asked.set()
+            answers.wait(patience.SECONDS)
+            raise Transient("no answer")
+
+    with Keeper(Silent(), "/jobs", {}, threading.Event(), Clock()) as keeper:
+        assert asked.wait(patience.SECONDS)
+    assert keeper._thread.is_alive()
+    answers.set()
+    keeper._thread.join()
