@@ -233,24 +233,20 @@ cluster, as in `helm template`, not even the release's own namespace is found, a
 {{- end -}}
 {{- end }}
 
+{{/* The fields that the values set. Arguments: the values, the fields that may be taken from them. */}}
+{{- define "paddlejob-operator.fields" -}}
+{{- $values := first . }}{{ $set := dict }}
+{{- range $field := rest . }}
+{{- with get $values $field }}{{ $_ := set $set $field . }}{{ end }}
+{{- end }}
+{{- with $set }}{{ toYaml . }}{{ end }}
+{{- end }}
+
 {{/* The part of the pod spec that the operator's pods and the pod of `helm test` share. */}}
 {{- define "paddlejob-operator.podSpec" -}}
 serviceAccountName: {{ include "paddlejob-operator.serviceAccountName" . | quote }}
 {{- include "paddlejob-operator.pullSecrets" (list . .Values.image.pullSecrets) }}
-{{- with .Values.runtimeClassName }}
-runtimeClassName: {{ . | quote }}
-{{- end }}
-{{- with .Values.schedulerName }}
-schedulerName: {{ . | quote }}
-{{- end }}
-{{- with .Values.hostAliases }}
-hostAliases:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.dnsConfig }}
-dnsConfig:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+{{ include "paddlejob-operator.fields" (list .Values "runtimeClassName" "schedulerName" "hostAliases" "dnsConfig" "nodeSelector" "tolerations") }}
 {{- with .Values.podSecurityContext }}
 securityContext:
   {{- toYaml . | nindent 2 }}
@@ -260,14 +256,6 @@ hostNetwork: true
 {{- end }}
 {{- with .Values.dnsPolicy | default (ternary "ClusterFirstWithHostNet" "" .Values.hostNetwork) }}
 dnsPolicy: {{ . }}
-{{- end }}
-{{- with .Values.nodeSelector }}
-nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.tolerations }}
-tolerations:
-  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- if or .Values.metrics.certificateSecret .Values.extraVolumes }}
 volumes:
@@ -304,18 +292,7 @@ env:
   {{- with .Values.env }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
-{{- with .Values.envFrom }}
-envFrom:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.resources }}
-resources:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.securityContext }}
-securityContext:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+{{ include "paddlejob-operator.fields" (list .Values "envFrom" "resources" "securityContext") }}
 {{- if or .Values.metrics.certificateSecret .Values.extraVolumeMounts }}
 volumeMounts:
   {{- if .Values.metrics.certificateSecret }}
@@ -383,14 +360,7 @@ volumeMounts:
 
 {{- define "paddlejob-operator.etcdPodSpec" -}}
 {{- include "paddlejob-operator.pullSecrets" (list . .Values.elasticEtcd.image.pullSecrets) | trim }}
-{{- with .Values.elasticEtcd.nodeSelector }}
-nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.elasticEtcd.tolerations }}
-tolerations:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+{{ include "paddlejob-operator.fields" (list .Values.elasticEtcd "nodeSelector" "tolerations") }}
 {{- end }}
 
 {{- define "paddlejob-operator.etcdContainer" -}}
