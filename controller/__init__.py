@@ -1,5 +1,5 @@
 """Everything around `reconcile`. `client` and `workqueue` import no other package of this folder.
 
 `cache` imports `client`; `work` imports all three. Of the modules at the root, the packages import
-only `backoff` and `logs`. The others connect the packages.
+only `logs`. The others connect the packages.
 """
