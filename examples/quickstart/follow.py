@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from localcluster import Cluster
+from localcluster.machine.project import FINDABLE, command
 
 Raw = dict[str, Any]
 JOBS = "/apis/batch.paddlepaddle.org/v1/namespaces/{}/paddlejobs/{}"
@@ -26,8 +27,8 @@ def follow(cluster: Cluster, namespace: str, name: str, timeout_seconds: float) 
     def pdj(*words: str) -> Raw:
         sys.stdout.flush()
         return {
-            "args": [sys.executable, "-m", "pdj", "-n", namespace, *words],
-            "env": cluster.kubectl_environment(),
+            "args": command("pdj.__main__", "-n", namespace, *words),
+            "env": cluster.kubectl_environment() | FINDABLE,
             "start_new_session": True,  # Ctrl-C must not make it print anything
         }
 
