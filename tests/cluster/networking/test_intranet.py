@@ -13,16 +13,22 @@ while True:
         break
     except OSError:  # a launcher that trains meanwhile has this port on all addresses
         time.sleep(0.1)
+callers = []
 while True:
-    server.accept()[0].close()
+    callers.append(server.accept()[0])
+    if len(callers) == int(os.environ["PADDLE_TRAINERS_NUM"]):
+        while callers:
+            callers.pop().close()
 """
+"""Holds its callers until all are there: the name of a worker that has ended resolves no more."""
 CALL = """
 import os, socket, time
 for endpoint in os.environ["PADDLE_PSERVERS_IP_PORT_LIST"].split(","):
     host, port = endpoint.rsplit(":", 1)
     while True:
         try:
-            socket.create_connection((host, int(port)), timeout=1).close()
+            with socket.create_connection((host, int(port))) as held:
+                held.recv(1)
             break
         except OSError:
             time.sleep(0.1)
